@@ -219,6 +219,10 @@ class Dialer {
       const cure = "Check the address. It is the one that `retinue serve` prints.";
       return new UserError(`${url} is not a Retinue server`, { code: "worker_server", cure, exitCode: 2 });
     }
+    if (statusCode === 421 && !this.hasConnected) {
+      const cure = `Start the server with --allow-host ${this.parts.address.hostname}.`;
+      return new UserError(`${url} does not answer under this name`, { code: "worker_server", cure, exitCode: 2 });
+    }
     return new Error(`The server answered with status ${statusCode}.`);
   }
 
@@ -245,11 +249,18 @@ class Dialer {
     if (state === "down" && this.hasConnected) report(`The connection to ${url} was lost. Reconnecting.`);
     else if (state === "down") {
       const reason = describeError(error).replace(/\.$/, "");
-      const cure = isUnknownAuthority(error) ? " Pass its certificate authority with --ca." : "";
+      const cure = this.cureOf(error);
       report(`${url} can't be reached: ${reason}.${cure} Trying again until you stop this worker.`);
     } else if (this.hasConnected) report(`Connected to ${url} again.`);
     else report(`Connected to ${url} as worker "${name}" for ${worker.describe().root}.`);
     this.hasConnected ||= state === "connected";
+  }
+
+  /** Returns advice about an attempt to connect that failed, with a space before it. */
+  private cureOf(error: unknown): string {
+    if (isUnknownAuthority(error)) return " Pass its certificate authority with --ca.";
+    const mayNeedTls = errorCode(error) === "ECONNRESET" && this.parts.address.protocol === "ws:";
+    return mayNeedTls ? " If the server uses TLS, its address begins with https://." : "";
   }
 }
 

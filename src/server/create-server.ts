@@ -171,13 +171,14 @@ function acceptedHosts({
   port,
   allowHosts = [],
 }: Pick<ServerOptions, "allowHosts"> & { host: string; port: number }): ReadonlySet<string> {
-  const own = host === "0.0.0.0" || host === "::" ? [] : [urlHost(host)];
-  const names = ["127.0.0.1", "localhost", "[::1]", ...own].map((name) => `${name}:${port}`);
+  const names = ["127.0.0.1", "localhost", "[::1]", urlHost(host)].map((name) => `${name}:${port}`);
   const allowed = allowHosts.flatMap((name) => (/:\d+$/.test(name) ? [name] : [name, `${name}:${port}`]));
   return new Set([...names, ...allowed].map((name) => name.toLowerCase()));
 }
 
+/** Returns the name of the server in addresses. No client can connect to the address that stands for all interfaces. */
 function urlHost(host: string): string {
+  if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;
 }
 

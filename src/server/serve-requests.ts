@@ -1,5 +1,6 @@
-import type { IncomingMessage, Server, ServerResponse } from "node:http";
+import { type IncomingMessage, type Server, type ServerResponse, STATUS_CODES } from "node:http";
 import type { Duplex } from "node:stream";
+import { errorCode } from "../lib/index.ts";
 import { type Guard, securityHeaders } from "./access/guard.ts";
 import type { Access } from "./access/tokens.ts";
 import { handleRoutes, refuse } from "./http/handle-routes.ts";
@@ -73,14 +74,26 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
     return problem("not_found", "Workers connect at /worker/link.");
   }
 
-  http.on("request", onRequest);
-  http.on("checkContinue", onRequest);
+  /** Newest response on each connection. */
+  const responses = new WeakMap<Duplex, ServerResponse>();
+  for (const event of ["request", "checkContinue"])
+    http.on(event, (incoming: IncomingMessage, outgoing: ServerResponse) => {
+      responses.set(incoming.socket, outgoing);
+      onRequest(incoming, outgoing);
+    });
+  http.on("clientError", (error, socket) => {
+    const response = responses.get(socket);
+    const isResponding = response?.headersSent && !response.writableFinished;
+    // Nobody reads an answer on a broken connection, and nothing can be inserted into another answer.
+    if (errorCode(error) === "ECONNRESET" || !socket.writable || isResponding) socket.destroy();
+    else refuseConnection(socket, malformed(error));
+  });
   http.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => {});
     const access = guard.checkSite(incoming) ?? guard.identify(incoming);
     const wrong = access instanceof HttpProblem ? access : upgradeProblem(incoming, access);
     if (wrong === undefined) hub?.accept(incoming, socket, head);
-    else refuseUpgrade(socket, wrong);
+    else refuseConnection(socket, wrong);
   });
 }
 
@@ -110,9 +123,22 @@ function allowOrigin(outgoing: ServerResponse, origin: string): void {
   outgoing.setHeader("Vary", "Origin");
 }
 
-function refuseUpgrade(socket: Duplex, { problem: { status, detail } }: HttpProblem): void {
-  const body = Buffer.from(detail);
+/** Explains why the parser of Node has refused a request. */
+function malformed(error: Error): HttpProblem {
+  switch (errorCode(error)) {
+    case "HPE_HEADER_OVERFLOW":
+      return problem("headers_too_large", "The headers are too large. Send fewer or shorter ones.");
+    case "ERR_HTTP_REQUEST_TIMEOUT":
+      return problem("too_slow", "The request did not arrive in time. Send it again.");
+    default:
+      return problem("invalid_request", "This is not a valid HTTP request. Check the client.");
+  }
+}
+
+/** Refuses a request that has no response of its own, and closes its connection. */
+function refuseConnection(socket: Duplex, { problem: { status, ...rest } }: HttpProblem): void {
+  const body = Buffer.from(JSON.stringify({ status, ...rest }));
   socket.end(
-    `HTTP/1.1 ${status} Refused\r\nConnection: close\r\nContent-Type: text/plain\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
+    `HTTP/1.1 ${status} ${STATUS_CODES[status]}\r\nConnection: close\r\nContent-Type: application/problem+json\r\nContent-Length: ${body.length}\r\n\r\n${body}`,
   );
 }

@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
+import { createServer as createHttpServer } from "node:http";
 import { createServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
@@ -71,6 +72,11 @@ describe("retinue worker", () => {
       {},
       "--token-file can't be read: gone (ENOENT). Check the path.",
     ],
+    [
+      ["--server", "https://127.0.0.1:1", "--ca", import.meta.filename],
+      token,
+      "does not contain a certificate. Pass a file in PEM format.",
+    ],
   ])("explains what is wrong with %j", async (words, environment, message) => {
     const { code, stderr, stdout } = await retinue(["worker", ...words], { ...createPlace(), environment });
     expect([code, stdout]).toEqual([2, ""]);
@@ -96,6 +102,18 @@ describe("retinue worker", () => {
     expect([encrypted.code, encrypted.stderr]).toEqual([
       2,
       `retinue: ${url.replace("http", "https")} does not use encryption. Check the address. It may have to begin with http://.\n`,
+    ]);
+    const misdirected = createHttpServer().on(
+      "upgrade",
+      (_, socket) => void socket.end("HTTP/1.1 421 Refused\r\n\r\n"),
+    );
+    onTestFinished(() => void misdirected.close());
+    await once(misdirected.listen(0, "127.0.0.1"), "listening");
+    const named = `http://localhost:${(misdirected.address() as AddressInfo).port}`;
+    const unknown = await retinueProcess(["worker", "--server", named], { ...place, environment: token });
+    expect([unknown.code, unknown.stderr]).toEqual([
+      2,
+      `retinue: ${named} does not answer under this name. Start the server with --allow-host localhost.\n`,
     ]);
     const connected = server.next("connected");
     const worker = start(["--server", url], { ...place, environment: token });

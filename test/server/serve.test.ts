@@ -1,4 +1,5 @@
 import { spawnSync } from "node:child_process";
+import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
 import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { createServer } from "node:http";
@@ -35,9 +36,12 @@ describe("retinue serve", () => {
     const port = String((taken.address() as AddressInfo).port);
     const file = join(place.cwd, "not-a-directory");
     writeFileSync(file, "");
+    const { privateKey } = generateKeyPairSync("ed25519");
+    writeFileSync(join(place.cwd, "key.pem"), privateKey.export({ type: "pkcs8", format: "pem" }));
     const starts: [readonly string[], RegExp, Record<string, string>?][] = [
       [["--port", port], /^retinue: Port \d+ is already in use.*--port 0/],
       [["--tls-cert", "none.pem", "--tls-key", "none.pem"], /^retinue: --tls-cert can't be read: none\.pem/],
+      [["--tls-cert", "key.pem", "--tls-key", "key.pem"], /^retinue: --tls-cert does not contain a certificate\. /],
       [["--tls-cert", "none.pem"], /^retinue: --tls-cert and --tls-key must be used together/],
       [["--host", "0.0.0.0"], /^retinue: Without TLS.*--tls-cert/],
       [["--project", "nowhere"], /^retinue: The directory \/.*\/nowhere does not exist\. Check --project\.$/m],
@@ -73,6 +77,20 @@ describe("retinue serve", () => {
     expect(response.statusCode).toBe(200);
     response.destroy();
     await server.end("SIGTERM");
+    const { publicKey, privateKey } = generateKeyPairSync("ed25519");
+    const other = join(place.cwd, "other.pem");
+    for (const [text, message] of [
+      [
+        publicKey.export({ type: "spki", format: "pem" }),
+        "--tls-key does not contain a private key without a passphrase.",
+      ],
+      [privateKey.export({ type: "pkcs8", format: "pem" }), "The key of --tls-key does not belong to the certificate"],
+    ] as const) {
+      writeFileSync(other, text);
+      const { code, stderr } = await retinueProcess(["serve", "--tls-cert", cert, "--tls-key", other], place);
+      expect(code, stderr).toBe(2);
+      expect(stderr).toContain(message);
+    }
     expect(parseServe(["--tls-cert", "c.pem", "--tls-key", "k.pem", "--no-resume"])).toMatchObject({
       port: 7333,
       resume: false,

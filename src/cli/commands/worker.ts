@@ -1,3 +1,4 @@
+import { X509Certificate } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { hostname } from "node:os";
 import { basename } from "node:path";
@@ -43,7 +44,7 @@ export async function worker(argv: readonly string[]): Promise<number> {
       clock: systemClock,
       signal: stop.signal,
       report,
-      ca: ca === undefined ? undefined : readText(ca, "ca"),
+      ca: ca === undefined ? undefined : readCertificate(ca),
       insecure,
     });
   } finally {
@@ -119,6 +120,16 @@ function readToken({ tokenFile }: WorkerCommand): string {
     );
   if (tokenFile !== undefined) throw usageError(`${tokenFile} is empty`, `Write the token into it. ${where}`);
   throw usageError("A worker needs a token", `Set RETINUE_TOKEN, or write --token-file FILE. ${where}`);
+}
+
+function readCertificate(path: string): string {
+  const text = readText(path, "ca");
+  try {
+    new X509Certificate(text);
+    return text;
+  } catch {
+    throw usageError(`${path} does not contain a certificate`, "Pass a file in PEM format.");
+  }
 }
 
 function readText(path: string, option: string): string {

@@ -32,11 +32,16 @@ export function sizeProblem({ headers }: IncomingMessage, maxBytes: number): Ret
 async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Buffer> {
   const chunks: Buffer[] = [];
   let size = 0;
-  for await (const chunk of request as AsyncIterable<Buffer>) {
-    size += chunk.length;
-    if (size > maxBytes) throw tooLarge(maxBytes);
-    chunks.push(chunk);
+  try {
+    for await (const chunk of request as AsyncIterable<Buffer>) {
+      size += chunk.length;
+      if (size > maxBytes) break;
+      chunks.push(chunk);
+    }
+  } catch {
+    throw problem("invalid_request", "The connection was closed before the body was complete. Send it again.");
   }
+  if (size > maxBytes) throw tooLarge(maxBytes);
   return Buffer.concat(chunks);
 }
 

@@ -1,21 +1,49 @@
+import { createPrivateKey, X509Certificate } from "node:crypto";
 import { createServer as createHttpServer, type Server } from "node:http";
 import { createServer as createHttpsServer } from "node:https";
 import type { AddressInfo } from "node:net";
 import { errorCode, UserError } from "../../lib/index.ts";
 import type { Limits, ServerOptions } from "../server-options.ts";
 
-/** Creates a Node server with limits for slow and greedy clients. */
+/**
+ * Creates a Node server with limits for slow and greedy clients. Throws a `UserError` if its certificate or key can't
+ * be used.
+ */
 export function createNodeServer(tls: ServerOptions["tls"], limits: Limits): Server {
   const options = {
     maxHeaderSize: limits.headerBytes,
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: Math.min(2_000, limits.headersMs / 2),
-    requireHostHeader: true,
+    // The guard refuses requests without the header, and says why.
+    requireHostHeader: false,
   };
+  if (tls !== undefined) checkTls(tls);
   const http = tls === undefined ? createHttpServer(options) : createHttpsServer({ ...options, ...tls });
   http.maxConnections = limits.connections;
   return http;
+}
+
+function checkTls({ cert, key }: NonNullable<ServerOptions["tls"]>): void {
+  const pem = "Give a file in PEM format.";
+  const certificate = orUndefined(() => new X509Certificate(cert));
+  if (certificate === undefined) throw tlsError("--tls-cert does not contain a certificate", pem);
+  const privateKey = orUndefined(() => createPrivateKey(key));
+  if (privateKey === undefined) throw tlsError("--tls-key does not contain a private key without a passphrase", pem);
+  if (!certificate.checkPrivateKey(privateKey))
+    throw tlsError("The key of --tls-key does not belong to the certificate of --tls-cert", "Give files that match.");
+}
+
+function orUndefined<Value>(read: () => Value): Value | undefined {
+  try {
+    return read();
+  } catch {
+    return undefined;
+  }
+}
+
+function tlsError(message: string, cure: string): UserError {
+  return new UserError(message, { code: "tls", cure, exitCode: 2 });
 }
 
 /** Starts listening and returns the port. Throws a `UserError` if the server can't listen. */

@@ -266,7 +266,7 @@ describe("connections", () => {
     await expect(startServer({ host: "0.0.0.0" })).rejects.toThrow(/Without TLS/);
     await expect(startServer({ host: "::" })).rejects.toThrow(/Without TLS/);
     const open = await startServer({ host: "0.0.0.0", insecure: true, allowHosts: ["retinue.test"] });
-    const url = open.url.replace("0.0.0.0", "127.0.0.1");
+    const { url } = open;
     const { port } = new URL(url);
     const status = async (host: string): Promise<number> =>
       (
@@ -276,9 +276,41 @@ describe("connections", () => {
           headers: { Host: host, Authorization: `Bearer ${open.token}` },
         })
       ).status;
+    expect(await status(new URL(url).host)).toBe(200);
     expect(await status(`0.0.0.0:${port}`)).toBe(421);
     expect(await status(`retinue.test:${port}`)).toBe(200);
     expect(await status("retinue.test.evil.test")).toBe(421);
+  });
+
+  it("explains what is wrong with requests that are not HTTP, and is not troubled by clients that leave", async () => {
+    const server = await startServer();
+    const fields = `Host: ${new URL(server.url).host}\r\nAuthorization: Bearer ${server.token}\r\n`;
+    const chunked = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
+    const requests: readonly [request: string, status: number, code: string][] = [
+      ["\0\u0001\r\n\r\n", 400, "invalid_request"],
+      [`POST /session HTTP/1.1\r\n${fields}${chunked}\r\nZZ\r\n`, 400, "invalid_request"],
+      [`GET /session HTTP/1.1\r\n${fields}X: ${"x".repeat(20_000)}\r\n\r\n`, 431, "headers_too_large"],
+      [
+        `GET /session HTTP/1.1\r\nConnection: close\r\nAuthorization: Bearer ${server.token}\r\n\r\n`,
+        421,
+        "misdirected",
+      ],
+      [`GET /worker/link HTTP/1.1\r\n${fields}Connection: Upgrade\r\nUpgrade: websocket\r\n\r\n`, 403, "forbidden"],
+    ];
+    for (const [request, status, code] of requests) {
+      const answer = await sendRaw(server.url, request);
+      expect(answer).toMatch(
+        new RegExp(`^HTTP/1.1 ${status} [^]*Content-Type: application/problem\\+json[^]*"code":"${code}"`),
+      );
+    }
+    const leaving = connect(Number(new URL(server.url).port), "127.0.0.1");
+    leaving.write(`POST /session HTTP/1.1\r\n${fields}Content-Type: application/json\r\nContent-Length: 9\r\n\r\n{`);
+    // The server has begun to read the request when it answers a later one.
+    expect((await server.send("GET", "/session")).status).toBe(200);
+    leaving.resetAndDestroy();
+    await once(leaving, "close");
+    expect((await server.send("GET", "/session")).status).toBe(200);
+    expect(server.reports).toEqual([]);
   });
 
   it("answers browsers of allowed origins only", async () => {
