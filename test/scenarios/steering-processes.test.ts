@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { type ApiServer, createApiServer, type Step } from "../../src/testing/index.ts";
+import { type Ended, retinue } from "../cli/command-line.ts";
 import { type CommandLine, startCommandLine } from "../reliability/command-line.ts";
 import { createPlace, type Place, readTranscript, sessionIdOf, transcriptPath } from "../reliability/place.ts";
 
@@ -14,7 +15,7 @@ const say = (text: string): Step => ({ reply: { content: text } }) as Step;
 
 describe("a session in another process", () => {
   it("can be messaged, moved and stopped from any terminal, even after it ended", async () => {
-    const { place, start, server } = await open({
+    const { place, start, run, server } = await open({
       "MAIN:": [reply(task("PART: look.")), say("I go on."), say("It was stopped."), say("Again.")],
       "PART:": [
         reply({ tool: "Bash", input: { command: "sleep 0.2; ls" } }),
@@ -24,7 +25,6 @@ describe("a session in another process", () => {
     const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)", "--verbose");
     await hasLines(place, "agent.spawned");
     const id = sessionIdOf(transcriptPath(place) ?? "");
-    const run = (...args: string[]) => start(...args).ended;
 
     expect(await run("message", `${id}/helper`, "Look", "in", "src.")).toMatchObject({
       code: 0,
@@ -134,14 +134,13 @@ describe("a session in another process", () => {
 describe("a session in whose terminal others steer", () => {
   it("says so in one line for each command that is carried out", async () => {
     const working = reply({ tool: "Bash", input: { command: "sleep 0.2; ls" } });
-    const { place, start } = await open({
+    const { place, start, run } = await open({
       "MAIN:": [reply(task("PART: look.")), say("I go on."), say("Told."), say("It was stopped.")],
       "PART:": Array(200).fill(working),
     });
     const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
     await hasLines(place, "agent.spawned");
     const id = sessionIdOf(transcriptPath(place) ?? "");
-    const run = (...args: string[]) => start(...args).ended;
     const [{ agentId }] = JSON.parse((await run("ps", "--json")).stdout).slice(1);
     const agent = `helper (a piece of work, ${agentId})`;
     await run("message", `${id}/helper`, `Look in src.\n${"And on. ".repeat(40)}`);
@@ -270,7 +269,10 @@ describe("an unanswered request when the process is killed", () => {
 interface Opened {
   readonly place: Place;
   readonly server: ApiServer;
+  /** Starts a command in a process of its own. */
   start(...args: string[]): CommandLine;
+  /** Runs a command in a process that has run others before, but not that of the session. */
+  run(...args: string[]): Promise<Ended>;
 }
 
 async function open(parts: Readonly<Record<string, readonly Step[]>>): Promise<Opened> {
@@ -292,7 +294,7 @@ async function open(parts: Readonly<Record<string, readonly Step[]>>): Promise<O
     started.push(command);
     return command;
   };
-  return { place, server, start };
+  return { place, server, start, run: (...args) => retinue(args, { ...place, server }) };
 }
 
 /** Returns the number of lines in the inbox of the place's only session. */

@@ -101,7 +101,7 @@ describe("retinue serve", () => {
     const place = createPlace();
     const other = join(place.cwd, "../other");
     mkdirSync(other);
-    await retinueProcess(["-p", "Map this repository"], { ...place, cwd: other });
+    await retinue(["-p", "Map this repository"], { ...place, cwd: other });
     const server = await serveProcess(place);
     expect((await server.send("GET", "/session")).json).toEqual([]);
     await server.end("SIGTERM");
@@ -180,7 +180,7 @@ describe("the command line", () => {
     const server = await serveProcess(place);
     const option = ["--server", server.url];
     const run = async (...words: string[]) => {
-      const { stdout, stderr } = await retinueProcess(words, place);
+      const { stdout, stderr } = await retinue(words, place);
       return stdout + stderr;
     };
     const { id } = (await server.send("POST", "/session", {})).json as SessionInfo;

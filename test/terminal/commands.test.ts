@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createPlace, retinueProcess, serve } from "../cli/command-line.ts";
+import { createPlace, retinue, serve } from "../cli/command-line.ts";
 import { openTerminal, say } from "./session.ts";
 import { hasTmux } from "./tmux.ts";
 
@@ -146,8 +146,8 @@ describe.skipIf(!hasTmux)("commands", () => {
       join(place.cwd, ".agents/skills/greet/SKILL.md"),
       "---\nname: greet\ndescription: Greets.\n---\nGreet $ARGUMENTS.\n",
     );
-    await retinueProcess(["trust", "add"], place);
-    await retinueProcess(["-p", "First prompt"], { ...place, server });
+    await retinue(["trust", "add"], place);
+    await retinue(["-p", "First prompt"], { ...place, server });
     const terminal = await openTerminal(server, place);
     await say(terminal, "/resume");
     await terminal.waitFor("continue an earlier session");

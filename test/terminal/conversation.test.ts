@@ -1,7 +1,7 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createPlace, retinueProcess, serve } from "../cli/command-line.ts";
+import { createPlace, retinue, serve } from "../cli/command-line.ts";
 import { openTerminal, say } from "./session.ts";
 import { hasTmux } from "./tmux.ts";
 
@@ -39,7 +39,7 @@ describe.skipIf(!hasTmux)("a conversation", () => {
   it("is resumed with what was said before, and continues", async () => {
     const server = await serve(["First", "Second", "Third"].map((which) => ({ content: `${which} answer.` })));
     const place = createPlace();
-    await retinueProcess(["-p", "First prompt"], { ...place, server });
+    await retinue(["-p", "First prompt"], { ...place, server });
     const terminal = await openTerminal(server, { ...place, words: ["--continue"] });
     await terminal.waitFor("First answer.");
     await say(terminal, "Second prompt");

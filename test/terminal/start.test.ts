@@ -1,7 +1,7 @@
 import { mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createPlace, dist, retinueProcess, serve } from "../cli/command-line.ts";
+import { createPlace, dist, retinue, serve } from "../cli/command-line.ts";
 import { openTerminal, say } from "./session.ts";
 import { hasTmux, startInTmux } from "./tmux.ts";
 
@@ -31,10 +31,10 @@ describe.skipIf(!hasTmux)("the first start", () => {
       return terminal;
     };
     await start("n");
-    const { stdout: before } = await retinueProcess(["trust", "list"], place);
+    const { stdout: before } = await retinue(["trust", "list"], place);
     expect(before).toContain("No directory is trusted.");
     const terminal = await start("y");
-    const { stdout: after } = await retinueProcess(["trust", "list"], place);
+    const { stdout: after } = await retinue(["trust", "list"], place);
     expect(after).toContain(place.cwd);
     await say(terminal, "Hi");
     await terminal.waitFor("Hello.");
@@ -53,7 +53,7 @@ describe.skipIf(!hasTmux)("what is typed while the terminal asks about trust", (
     await terminal.press("Enter");
     await terminal.waitFor("Enter sends");
     expect(await terminal.screen()).toMatch(/^› yes, map it$/m);
-    const { stdout } = await retinueProcess(["trust", "list"], place);
+    const { stdout } = await retinue(["trust", "list"], place);
     expect(stdout).toContain("No directory is trusted.");
   });
 });
