@@ -76,7 +76,7 @@ const modules = {
   },
   schedules: { modules: shared, packages: ["croner"], builtins: true },
   server: {
-    modules: [...shared, "link", "app", "schedules"],
+    modules: [...shared, "link", "app", "client", "schedules"],
     packages: ["hono", "@hono/node-server", "ws", "zod"],
     builtins: true,
   },

@@ -40,11 +40,17 @@ export async function webCase(): Promise<Figure[]> {
       { ...value, name, ours: Math.round(longest), limit: 100 },
       { ...value, name: "reload in mid-run, 3 agents", ours: Math.round(median(times.few)), limit: 1_000 },
       {
-        name: "reload in mid-run, 1,000 agents and 50,000 events, against reading the events",
+        ...value,
+        name: "the same, 1,000 agents and 50,000 events",
+        ours: Math.round(median(times.many)),
+        limit: 1_000,
+      },
+      {
+        name: "the same, against reading the events",
         ours: median(times.many),
         floor: median(times.floor),
         unit: "ms",
-        limit: 2,
+        limit: 0.5,
       },
     ];
   } finally {

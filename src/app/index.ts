@@ -84,6 +84,7 @@ export {
   readSession,
   readTranscript,
   type SessionSummary,
+  sessionStamp,
 } from "../transcript/index.ts";
 export { type ProjectSettingsOptions, workspaceDirectory } from "../worker/index.ts";
 export {

@@ -1,7 +1,7 @@
 // Owns: domain-free helpers: queues, files, bounded text, JSON, processes, ids, addresses, error messages.
 // Does not own: anything that knows what an agent, a tool or a model is.
 // Called by: every module except protocol and ports.
-export { createChannel } from "./async/channel.ts";
+export { type Channel, createChannel } from "./async/channel.ts";
 export { createDeferred, type Deferred } from "./async/deferred.ts";
 export { LONGEST_TIMER_MS, monotonic, withTimeLimit } from "./async/time.ts";
 export { describeError, errorCode, UserError } from "./errors.ts";

@@ -81,11 +81,13 @@ export interface Transcript extends Journal {
   readonly leftOpen: boolean;
 }
 
-/** Position at which to start reading a session's events, and a signal that ends the reading. */
+/** Position at which to start reading a session's events, what to call on the way, and a signal that ends the reading. */
 export interface FeedPosition {
   /** Number of the last update that the reader has. Use 0 to read all updates. */
   readonly after?: number | undefined;
   readonly signal?: AbortSignal | undefined;
+  /** Called once, when everything that had been recorded before has been returned. */
+  readonly onCaughtUp?: (() => void) | undefined;
 }
 
 /** Everything that happens in a session, for any number of readers. */

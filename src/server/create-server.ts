@@ -15,6 +15,7 @@ import { ServerEvents } from "./sessions/server-events.ts";
 import { SessionCatalog } from "./sessions/session-catalog.ts";
 import { SessionControl } from "./sessions/session-control.ts";
 import { SessionHost } from "./sessions/session-host.ts";
+import { SessionViews } from "./sessions/session-views.ts";
 
 /** A running server. */
 export interface RunningServer {
@@ -86,6 +87,7 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
         stopListening?.();
         await withTimeLimit(context.host.stop(), limits.stopMs);
         context.events.close();
+        context.views.close();
         await hub?.close();
         // Clients get the last events of their sessions before their connections are closed.
         await withTimeLimit(new Promise<void>((resolve) => http.once("close", resolve)), CLOSING_MS);
@@ -122,6 +124,7 @@ function createContext(
       monotonic: clock.monotonic,
       report: (error) => report(describeError(error)),
     }),
+    views: new SessionViews(host),
     openStream(outgoing) {
       if (streams >= limits.streams)
         throw problem("too_many_clients", "Too many clients are reading events. Close some, then try again.");

@@ -6,6 +6,7 @@ import type { ServerEvents } from "./sessions/server-events.ts";
 import type { SessionCatalog } from "./sessions/session-catalog.ts";
 import type { SessionControl } from "./sessions/session-control.ts";
 import type { SessionHost } from "./sessions/session-host.ts";
+import type { SessionViews } from "./sessions/session-views.ts";
 
 /** The parts of a server that its routes use. */
 export interface ServerContext {
@@ -17,6 +18,7 @@ export interface ServerContext {
   readonly catalog: SessionCatalog;
   readonly control: SessionControl;
   readonly events: ServerEvents;
+  readonly views: SessionViews;
   /** Begins a stream of events. Throws an `HttpProblem` if there are too many. */
   openStream(outgoing: ServerResponse): EventStream;
 }

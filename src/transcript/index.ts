@@ -7,7 +7,7 @@ export { deleteSession } from "./catalog/delete-session.ts";
 export { type FoundSession, findSession, latestSessionId, listSessions } from "./catalog/list-sessions.ts";
 export { hasUnfinishedRun, lastRunEnd, type SessionSummary } from "./catalog/summarize-session.ts";
 export { type FollowOptions, followSession } from "./feed/follow-session.ts";
-export { lastEventNumber } from "./feed/session-lines.ts";
+export { lastEventNumber, sessionStamp } from "./feed/session-lines.ts";
 export { checkHome, type HomeCheck } from "./home-directory.ts";
 export {
   findInbox,

@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
-import { foldSession, type Item, inTreeOrder, newSessionView, type ViewUpdate } from "../../src/client/index.ts";
+import {
+  foldSession,
+  foldSpans,
+  type Item,
+  inTreeOrder,
+  newSessionView,
+  noSpans,
+  type ViewUpdate,
+} from "../../src/client/index.ts";
 import { changedLines, linesOf } from "../../src/web/parts/diff-lines.ts";
 import { shownItems } from "../../src/web/session/shown-items.ts";
-import { foldSpans, noSpans } from "../../src/web/session/spans.ts";
 import { treeRows } from "../../src/web/session/tree-rows.ts";
 import { createStore, until } from "../../src/web/state/store.ts";
 
@@ -19,7 +26,7 @@ describe("the spans of the timeline", () => {
       call("tool.ended", "a", 3),
       call("tool.started", "c", 4),
     ].reduce(foldSpans, noSpans());
-    expect(spans.lanes.get("main")?.map(({ callId, row }) => [callId, row])).toEqual([
+    expect(spans.lanes.get("main")?.spans.map(({ callId, row }) => [callId, row])).toEqual([
       ["a", 0],
       ["b", 1],
       ["c", 0],
@@ -34,7 +41,7 @@ describe("the spans of the timeline", () => {
       event("main", "tool.started", { callId: "x" }, 4),
       event("main", "tool.ended", { callId: "x", result: { outcome: "error", content: [] } }, 5),
     ].reduce(foldSpans, noSpans());
-    expect(spans.lanes.get("main")?.map(({ result }) => result)).toEqual(["stopped", "failed"]);
+    expect(spans.lanes.get("main")?.spans.map(({ result }) => result)).toEqual(["stopped", "failed"]);
   });
 });
 

@@ -465,13 +465,13 @@ function blockedBy({ agentId, path, background }: ApprovalQuestion): readonly Ag
 }
 
 function checkPosition(position: FeedPosition = {}): FeedPosition {
-  const { after = 0, signal, ...unknown } = position;
+  const { after = 0, signal, onCaughtUp, ...unknown } = position;
   const [name] = Object.keys(unknown);
   if (name !== undefined)
-    throw optionError(`session.events has no option "${name}"`, "Its options are `after` and `signal`.");
+    throw optionError(`session.events has no option "${name}"`, "Its options are `after`, `signal` and `onCaughtUp`.");
   if (!Number.isSafeInteger(after) || after < 0)
     throw optionError("The `after` option of session.events must be a whole number", "Pass the `seq` of an update.");
-  return { after, signal };
+  return { after, signal, onCaughtUp };
 }
 
 function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {

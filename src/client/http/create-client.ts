@@ -28,6 +28,7 @@ import {
   type WrittenAgent,
 } from "../../protocol/index.ts";
 import type { ViewUpdate } from "../view/fold-session.ts";
+import { type FoldedSession, PartReader, type ViewPart } from "../view/folded-session.ts";
 import type { QueuedPrompt } from "../view/session-view.ts";
 import { type ClientOptions, type Connection, type ConnectionState, createConnection } from "./connection.ts";
 
@@ -167,6 +168,11 @@ export interface EventOptions extends WatchOptions {
   readonly after?: number | undefined;
   /** Called after each connection with the session's state and all requests that are waiting for an answer. */
   readonly onSnapshot?: ((snapshot: SessionSnapshot) => void) | undefined;
+  /**
+   * If set and `after` is 0, the server sends what its events up to now amount to instead of the events themselves, and
+   * this is called with it before the first update. The items of the agents are left out; `openAgent` restores them.
+   */
+  readonly onView?: ((folded: FoldedSession) => void) | undefined;
   /** Called before the iteration ends because the session was closed. */
   readonly onClosed?: ((closed: SessionClosed) => void) | undefined;
 }
@@ -286,13 +292,20 @@ interface LinePage {
 async function* updatesOf(
   { stream }: Connection,
   path: string,
-  { after = 0, signal, onState, onSnapshot, onClosed }: EventOptions = {},
+  { after = 0, signal, onState, onSnapshot, onView, onClosed }: EventOptions = {},
 ): AsyncGenerator<ViewUpdate> {
   let position = after;
-  for await (const { id, data } of stream(path, { signal, onState, position: () => position })) {
-    const event = parsed<WireUpdate | SessionSnapshot | SessionClosed>(data);
+  const parts = new PartReader();
+  const target = onView === undefined ? path : `${path}?view=true`;
+  for await (const { id, data } of stream(target, { signal, onState, position: () => position })) {
+    const event = parsed<WireUpdate | SessionSnapshot | SessionClosed | ViewPart>(data);
     if (event?.type === "session_snapshot") onSnapshot?.(event);
-    else if (event?.type === "session_closed") {
+    else if (isViewPart(event)) {
+      const folded = parts.add(event);
+      if (folded === undefined) continue;
+      position = folded.view.seq;
+      onView?.(folded);
+    } else if (event?.type === "session_closed") {
       // The session continues after the server restarts.
       if (event.reason === "server_stopped") continue;
       onClosed?.(event);
@@ -308,6 +321,10 @@ async function* updatesOf(
         : { ...update, seq };
     }
   }
+}
+
+function isViewPart(event: { readonly type: string } | undefined): event is ViewPart {
+  return event?.type === "view_started" || event?.type === "view_agents" || event?.type === "view_complete";
 }
 
 /** Parses an event's data. Returns undefined for data that is not an object, which a newer server may send. */

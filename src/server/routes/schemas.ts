@@ -48,7 +48,13 @@ export const approvalParameters = z.strictObject({
 const cursor = matching(/^\d{1,15}$/, "must be a number: the id of the last event or line that you know").transform(
   Number,
 );
-export const eventQuery = z.strictObject({ after: cursor.optional().describe("Id of the last event that you know.") });
+export const eventQuery = z.strictObject({
+  after: cursor.optional().describe("Id of the last event that you know."),
+  view: z
+    .enum(["true", "false"])
+    .optional()
+    .describe("Whether to send the view of the session, for retinue/client, instead of the events up to now."),
+});
 export const lineQuery = z.strictObject({
   after: cursor.optional().describe("Id of the last line that you know."),
   limit: matching(/^\d{1,4}$/, "must be a number from 1 to 1000")

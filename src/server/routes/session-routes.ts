@@ -135,7 +135,8 @@ export function sessionRoutes(context: ServerContext): readonly Route[] {
       handle: async ({ parameters: { id }, query, incoming, outgoing }) => {
         const after = lastEventId(incoming) ?? query.after ?? 0;
         checkCursor(catalog.find(id), after);
-        await streamSession(context.openStream(outgoing), { ...context, id, after });
+        const isView = query.view === "true" && after === 0;
+        await streamSession(context.openStream(outgoing), { ...context, id, after, isView });
       },
     }),
   ];

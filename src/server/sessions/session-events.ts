@@ -1,4 +1,5 @@
-import { followSession, lastEventNumber } from "../../app/index.ts";
+import { lastEventNumber } from "../../app/index.ts";
+import { partsOf } from "../../client/index.ts";
 import {
   type SessionClosed,
   type SessionId,
@@ -9,10 +10,12 @@ import {
 import { type EventStream, eventText } from "../http/event-stream.ts";
 import { problem } from "../http/problem.ts";
 import type { ServerContext } from "../server-context.ts";
+import { followUpdates, isSettledWithin } from "./follow-updates.ts";
 import { LiveGaps } from "./live-gaps.ts";
 import { workerLost } from "./projects.ts";
 import { SessionAgents } from "./session-agents.ts";
 import type { CatalogSession } from "./session-catalog.ts";
+import type { SessionWatch } from "./session-views.ts";
 
 /** Throws an `HttpProblem` if a client claims to know later events than the session has. */
 export function checkCursor({ path }: CatalogSession, after: number): void {
@@ -23,56 +26,69 @@ export function checkCursor({ path }: CatalogSession, after: number): void {
   );
 }
 
-interface StreamedSession extends Pick<ServerContext, "host" | "catalog" | "control"> {
+interface StreamedSession extends Pick<ServerContext, "host" | "catalog" | "control" | "views"> {
   readonly id: SessionId;
   /** Number of the last event that the client knows. */
   readonly after: number;
+  /** Whether to send the view of the session instead of the events up to now. */
+  readonly isView: boolean;
 }
 
 /** Sends a session's events to a client, until the session is closed or the client disconnects. */
 export async function streamSession(
   stream: EventStream,
-  { id, after, host, catalog, control }: StreamedSession,
+  { id, after, isView, host, catalog, control, views }: StreamedSession,
 ): Promise<void> {
   await control.begun(id);
   const session = catalog.find(id);
   const approvals = catalog.approvals(id);
   const snapshot: SessionSnapshot = { type: "session_snapshot", session: catalog.info(session), approvals };
   await stream.send(eventText(snapshot));
+  const position = { after };
+  const shown = isView ? await sendView(stream, { watch: views.watch(session), position }) : undefined;
   const agents = new SessionAgents(session.path);
-  const position = { after, signal: stream.signal };
-  let reason: SessionClosed["reason"] = "ended";
-  // A session that another process had open may be opened here, and vice versa.
-  for (let isOver = false; !isOver; ) {
-    const opened = host.opened(id);
-    await isSettledWithin(opened, OPENING_MS);
-    const served = host.get(id);
-    const { path } = session;
-    const send = (updates: AsyncIterable<SessionUpdate>) => sendAll(stream, { updates, agents, position });
-    const isComplete =
-      served === undefined
-        ? await send(
-            followSession({ path, ...position, signal: whileClosed(host.has(id) ? opened : undefined, stream) }),
-          )
-        : await host.hold(served, () => send(served.session.events(position)));
-    await stream.drain();
-    reason = served?.closedBy ?? "ended";
-    isOver = stream.signal.aborted || (isComplete && (served?.closedBy !== undefined || !host.has(id)));
-  }
+  const reason =
+    shown ??
+    (await followUpdates(session, {
+      host,
+      position,
+      signal: stream.signal,
+      take: async (updates) => {
+        const isComplete = await sendAll(stream, { updates, agents, position });
+        await stream.drain();
+        return isComplete;
+      },
+    }));
   const detail = reason === "worker_lost" ? workerLost(session.project) : undefined;
   const closed: SessionClosed = { type: "session_closed", reason, detail };
   stream.end(eventText(closed));
 }
 
-/** Time after which a client gets the recorded events of a session that is still being opened. */
-const OPENING_MS = 500;
+interface SentView {
+  readonly watch: SessionWatch;
+  readonly position: { after: number };
+}
 
-/** Returns a signal that aborts when the client disconnects, or when the session has been opened here. */
-function whileClosed(opened: Promise<unknown> | undefined, { signal }: EventStream): AbortSignal {
-  if (opened === undefined) return signal;
-  const settled = new AbortController();
-  void opened.then(() => settled.abort());
-  return AbortSignal.any([signal, settled.signal]);
+/**
+ * Sends the view of a session, then its updates. Returns why the session was closed, or undefined if the client must
+ * read the rest from the transcripts, because it was too slow.
+ */
+async function sendView(
+  stream: EventStream,
+  { watch, position }: SentView,
+): Promise<SessionClosed["reason"] | undefined> {
+  await watch.caughtUp;
+  const isClosed = watch.closed !== undefined;
+  const { folded, updates } = watch.join(stream.signal);
+  position.after = folded.view.seq;
+  // The spans change with the next update, so they are written now.
+  const parts = [...partsOf(folded)].map((part) =>
+    eventText(part, part.type === "view_complete" ? position.after : undefined),
+  );
+  for (const text of parts) await stream.send(text);
+  const isComplete = await sendAll(stream, { updates, agents: watch.agents, position });
+  await stream.drain();
+  return !isComplete ? undefined : isClosed ? "ended" : watch.closed;
 }
 
 interface SentUpdates {
@@ -102,16 +118,6 @@ async function sendAll(stream: EventStream, { updates, agents, position }: SentU
     if (waiting !== undefined && !(await isSettledWithin(waiting, SLOW_MS))) return false;
   }
   return true;
-}
-
-async function isSettledWithin(promise: Promise<unknown>, milliseconds: number): Promise<boolean> {
-  let timer: NodeJS.Timeout | undefined;
-  const late = new Promise<false>((resolve) => {
-    timer = setTimeout(resolve, milliseconds, false);
-  });
-  const isSettled = await Promise.race([promise.then(() => true), late]);
-  clearTimeout(timer);
-  return isSettled;
 }
 
 /** Texts of durable events, which are the same for all clients. */

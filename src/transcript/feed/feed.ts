@@ -51,9 +51,13 @@ export function createFeed(source: LineSource): OpenFeed {
     return [...lines.filter(({ seq }) => seq < reader.publishedFrom), ...written];
   }
 
-  async function* updates(reader: Reader, { after = 0, signal }: FeedPosition): AsyncGenerator<SessionUpdate> {
+  async function* updates(
+    reader: Reader,
+    { after = 0, signal, onCaughtUp }: FeedPosition,
+  ): AsyncGenerator<SessionUpdate> {
     const isStopped = (): boolean => signal?.aborted === true;
     let last = after;
+    let isCaughtUp = false;
     while (!isStopped()) {
       if (!reader.isBehind && reader.unread.length === 0) {
         if (isClosed) return;
@@ -68,6 +72,8 @@ export function createFeed(source: LineSource): OpenFeed {
         last = update.seq ?? last;
         yield update;
       }
+      if (!isCaughtUp) onCaughtUp?.();
+      isCaughtUp = true;
     }
   }
 

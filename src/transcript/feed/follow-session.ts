@@ -12,8 +12,6 @@ import { numbered, type OldLine, type SessionLine } from "./session-lines.ts";
 export interface FollowOptions extends FeedPosition {
   /** Path of the main agent's transcript. */
   readonly path: string;
-  /** Called once, when all lines that had been written so far have been returned. */
-  readonly onCaughtUp?: (() => void) | undefined;
 }
 
 /** Minimum time between two checks of the files. */

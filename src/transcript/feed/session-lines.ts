@@ -4,7 +4,7 @@ import { errorCode, parseJsonLines } from "../../lib/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import { type AgentId, type Line, MAIN_AGENT } from "../../protocol/index.ts";
 import { readTranscript } from "../reading/read-session.ts";
-import { agentPath, listAgents, type SessionPaths, sessionPathsIn } from "../session-paths.ts";
+import { agentIds, agentPath, listAgents, type SessionPaths, sessionPathsIn } from "../session-paths.ts";
 
 /** A recorded line with its agent and its position in the session. */
 export interface SessionLine {
@@ -55,6 +55,22 @@ export function numbered(old: readonly OldLine[], last = 0): readonly SessionLin
 /** Returns the number of a session's last line. `path` is the main agent's transcript. */
 export function lastEventNumber(path: string): number {
   return lastNumber(sessionPathsIn(dirname(path), basename(path, ".jsonl")));
+}
+
+/**
+ * Returns a text that changes whenever a session's files change, by the path of the main agent's transcript. If it is
+ * the same as before the files were last read, there is nothing new to read.
+ */
+export function sessionStamp(path: string): string {
+  const paths = sessionPathsIn(dirname(path), basename(path, ".jsonl"));
+  let [files, bytes, newest] = [0, 0, 0];
+  for (const agentId of [MAIN_AGENT, ...agentIds(paths)]) {
+    const found = statSync(agentPath(paths, agentId), { throwIfNoEntry: false });
+    files += 1;
+    bytes += found?.size ?? 0;
+    newest = Math.max(newest, found?.mtimeMs ?? 0);
+  }
+  return `${files} ${bytes} ${newest}`;
 }
 
 /** Returns the number of the last line in a session's files. */

@@ -1,6 +1,6 @@
+import type { Span } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { formatAge, formatMs } from "../parts/format.ts";
-import type { Span } from "./spans.ts";
 
 /** Height of the axis above the lanes, in pixels. */
 export const TOP = 20;

@@ -73,7 +73,7 @@ interface SessionProps {
 function Session({ store, agentId }: SessionProps): ReactNode {
   const state = useStore(store);
   const { approvals: all } = useStore(useServer().store);
-  const { view, info, isLoaded, liveAt, unreadable } = state;
+  const { view, info, isLoaded, liveAt, faults } = state;
   const [search, setSearch] = useState("");
   const [chosen, setChosen] = useState<Region>();
   const isRequestWanted = useStore(requestWanted);
@@ -113,14 +113,18 @@ function Session({ store, agentId }: SessionProps): ReactNode {
         ))}
       </nav>
       <section className="region tree-region" aria-label="Agents of the session">
-        <AgentTree
-          view={view}
-          agents={agents}
-          selected={agentId}
-          search={search}
-          onSearch={setSearch}
-          liveAt={liveAt}
-        />
+        {isLoaded ? (
+          <AgentTree
+            view={view}
+            agents={agents}
+            selected={agentId}
+            search={search}
+            onSearch={setSearch}
+            liveAt={liveAt}
+          />
+        ) : (
+          <Loading title="Agents" />
+        )}
       </section>
       <section className="region talk-region" aria-label="Conversation of the agent">
         {agentId !== MAIN_AGENT && agent !== undefined && (
@@ -130,19 +134,22 @@ function Session({ store, agentId }: SessionProps): ReactNode {
           </p>
         )}
         {agent === undefined ? (
-          <p className="dim empty">{isLoaded ? missingWords(agentId, view) : "Loading…"}</p>
+          <p className="dim empty" role="status">
+            {isLoaded ? missingWords(agentId, view) : "Loading the session…"}
+          </p>
         ) : (
           <Transcript
             key={agentId}
             agent={agent}
-            unreadable={unreadable.get(agentId)}
+            fault={faults.get(agentId)}
+            onRetry={() => store.open(agentId)}
             totalUsd={costBelow(view, agent)}
           />
         )}
         <Composer key={`to ${agentId}`} view={view} agent={agent} isDisabled={isDeleted} />
       </section>
       <section className="region time-region" aria-label="Timeline of the agents">
-        <TimeRegion state={state} agents={agents} selected={agentId} />
+        {isLoaded ? <TimeRegion state={state} agents={agents} selected={agentId} /> : <Loading title="Timeline" />}
       </section>
       <div className="side">
         <section className="region needs-region" aria-label="Requests waiting for you">
@@ -157,6 +164,16 @@ function Session({ store, agentId }: SessionProps): ReactNode {
         </section>
       </div>
     </main>
+  );
+}
+
+/** A region of a session whose view has not arrived. */
+function Loading({ title }: { readonly title: string }): ReactNode {
+  return (
+    <>
+      <h2>{title}</h2>
+      <p className="dim tree-none">Loading…</p>
+    </>
   );
 }
 
@@ -260,15 +277,17 @@ function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): Rea
         </span>
       )}
       <span className="space" />
-      <span className="number dim wide-only" title="Tokens read and written by all agents">
-        {formatTokens(input)} in · {formatTokens(outputTokens)} out
-      </span>
+      {isLoaded && (
+        <span className="number dim wide-only" title="Tokens read and written by all agents">
+          {formatTokens(input)} in · {formatTokens(outputTokens)} out
+        </span>
+      )}
       {input > 0 && (
         <span className="number dim wide-only" title="Share of the input that was read from the provider's cache">
           cache {Math.round((100 * cacheReadTokens) / input)} %
         </span>
       )}
-      {maxCost === undefined ? (
+      {!isLoaded ? null : maxCost === undefined ? (
         <span className="number">{cost}</span>
       ) : (
         <span className="budget number">

@@ -2,13 +2,11 @@ import {
   type Client,
   type ClientError,
   closeAgent,
-  foldSession,
-  foldUsage,
-  newSessionView,
-  noSessionUsage,
+  type FoldedSession,
+  foldAll,
+  newFoldedSession,
   openAgent,
   reconnected,
-  type SessionUsage,
   type SessionView,
   sessionClosed,
   type ViewUpdate,
@@ -16,25 +14,27 @@ import {
 import type { AgentId, Line, SessionClosed, SessionId, SessionInfo } from "../../protocol/index.ts";
 import { asClientError, type Link, linkOf, type ServerStore } from "../state/server-store.ts";
 import { createStore, type Store, until } from "../state/store.ts";
-import { foldSpans, noSpans, type Spans } from "./spans.ts";
 
 /** Everything that the page knows about a session that it shows. */
-export interface SessionState {
-  readonly view: SessionView;
-  /** Turns and calls over time. Changed in place; `spans.version` grows with each change. */
-  readonly spans: Spans;
-  /** Tokens and costs of the turns. */
-  readonly usage: SessionUsage;
+export interface SessionState extends FoldedSession {
   readonly info?: SessionInfo | undefined;
   readonly link: Link;
   /** Why the stream of the session has ended, until it is connected again. */
   readonly closed?: SessionClosed["reason"] | undefined;
-  /** Whether everything that was recorded before the connection has been read. */
+  /** Whether the view has arrived. Until then, nothing is known about the agents. */
   readonly isLoaded: boolean;
   /** Time of the last live event of each agent. Changed in place. */
   readonly liveAt: Map<AgentId, number>;
-  /** Numbers of lines in the transcripts of opened agents that can't be read. */
-  readonly unreadable: ReadonlyMap<AgentId, readonly number[]>;
+  /** What is wrong with the transcripts of opened agents. */
+  readonly faults: ReadonlyMap<AgentId, TranscriptFault>;
+}
+
+/** What is wrong with the transcript of an agent. */
+export interface TranscriptFault {
+  /** Numbers of lines that can't be read. */
+  readonly unreadable?: readonly number[] | undefined;
+  /** Why the transcript could not be loaded. */
+  readonly error?: string | undefined;
 }
 
 export interface SessionStore extends Store<SessionState> {
@@ -59,22 +59,22 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   const session = client.sessions.open(id);
   const leaving = new AbortController();
   const store = createStore<SessionState>({
-    view: newSessionView({ keep: KEEP }),
-    spans: noSpans(),
-    usage: noSessionUsage,
+    ...newFoldedSession({ keep: KEEP }),
     link: { state: "connecting" },
     isLoaded: false,
     liveAt: new Map(),
-    unreadable: new Map(),
+    faults: new Map(),
   });
   const change = (part: Partial<SessionState>): void => store.set({ ...store.get(), ...part });
 
   // Drawing takes longer than applying updates, so the view is ahead of what is drawn while there are many.
-  let { view, spans, usage } = store.get();
+  let { view, spans, usage }: FoldedSession = store.get();
   const changeView = (part: (before: SessionView) => SessionView): void => {
     view = part(view);
     change({ view });
   };
+  /** Lines of agents that have arrived since their transcripts were asked for. */
+  const arrived = new Map<AgentId, Line[]>();
 
   let waiting: ViewUpdate[] = [];
   let isPlanned = false;
@@ -98,9 +98,8 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     let index = 0;
     for (; index < waiting.length; index++) {
       const update = waiting[index] as ViewUpdate;
-      view = foldSession(view, update);
-      spans = foldSpans(spans, update);
-      usage = foldUsage(usage, update);
+      ({ view, spans, usage } = foldAll({ view, spans, usage }, update));
+      if ("at" in update.event) arrived.get(update.agentId)?.push(update.event);
       if (update.seq === undefined) liveAt.set(update.agentId, Date.now());
       if (index % 50 === 49 && performance.now() - startedAt > longest) break;
     }
@@ -108,7 +107,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     // The first part is drawn at once, so that there is something to read.
     if (waiting.length <= MANY || startedAt - drawnAt > DRAW_EVERY_MS) {
       drawnAt = performance.now();
-      change({ view, spans, usage, isLoaded: store.get().isLoaded || waiting.length === 0 });
+      change({ view, spans, usage });
     }
     if (waiting.length > 0) plan();
     else onDrained?.();
@@ -128,9 +127,11 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
         change({ link: linkOf(state), closed: undefined });
         if (state.state === "connected") changeView((before) => reconnected(before, state.at));
       },
-      onSnapshot: ({ session: info }) => {
-        change({ info });
-        plan();
+      onSnapshot: ({ session: info }) => change({ info }),
+      onView: (folded) => {
+        ({ spans, usage } = folded);
+        view = { ...folded.view, keep: KEEP };
+        change({ view, spans, usage, isLoaded: true });
       },
       onClosed: ({ reason }) => {
         closed = reason;
@@ -164,6 +165,26 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   void followAlways().catch((error: unknown) =>
     change({ link: { state: "refused", error: asClientError(error) as ClientError } }),
   );
+  /** Loads the items of an agent that are not in the view. */
+  async function load(agentId: AgentId): Promise<void> {
+    const setFault = (fault: TranscriptFault): void =>
+      change({ faults: new Map(store.get().faults).set(agentId, fault) });
+    const since: Line[] = [];
+    arrived.set(agentId, since);
+    setFault({});
+    try {
+      const lines: Line[] = [];
+      for await (const line of session.lines(agentId, { onSkipped: (unreadable) => setFault({ unreadable }) }))
+        lines.push(line);
+      const last = Number(lines.at(-1)?.id ?? 0);
+      const newer = since.filter((line) => Number(line.id) > last);
+      changeView((before) => openAgent(before, agentId, [...lines, ...newer]));
+    } catch (error) {
+      setFault({ error: asClientError(error).detail });
+    } finally {
+      if (arrived.get(agentId) === since) arrived.delete(agentId);
+    }
+  }
   const stopWatching = server.subscribe(() => {
     const { sessions } = server.get();
     const info = sessions?.find((each) => each.id === id);
@@ -178,14 +199,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     ...store,
     open: (agentId) => {
       changeView((before) => openAgent(before, agentId));
-      const onSkipped = (numbers: readonly number[]): void =>
-        change({ unreadable: new Map(store.get().unreadable).set(agentId, numbers) });
-      void (async () => {
-        const lines: Line[] = [];
-        for await (const line of session.lines(agentId, { onSkipped })) lines.push(line);
-        changeView((before) => openAgent(before, agentId, lines));
-        // Without the earlier items, the transcript says that they are missing.
-      })().catch(() => undefined);
+      void load(agentId);
     },
     close: (agentId) => changeView((before) => closeAgent(before, agentId)),
     leave: () => {

@@ -11,7 +11,7 @@ import {
   stateOf,
   withoutTags,
 } from "../../client/index.ts";
-import { formatCount, plural } from "../../lib/portable.ts";
+import { plural } from "../../lib/portable.ts";
 import { MAIN_AGENT } from "../../protocol/index.ts";
 import { formatCost, formatMs, formatTokens } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
@@ -20,6 +20,7 @@ import { PAUSED } from "./agent-words.ts";
 import { CallLine } from "./call-item.tsx";
 import { focusedTurn } from "./focused-call.ts";
 import { useNames } from "./session-context.ts";
+import type { TranscriptFault } from "./session-store.ts";
 import { shownItems } from "./shown-items.ts";
 
 /** Number of items that are drawn at first, and added each time the user asks for earlier ones. */
@@ -29,21 +30,28 @@ const NEAR = 80;
 
 interface TranscriptProps {
   readonly agent: AgentView;
-  /** Numbers of lines of the transcript that can't be read. */
-  readonly unreadable: readonly number[] | undefined;
+  /** What is wrong with the transcript. */
+  readonly fault: TranscriptFault | undefined;
+  /** Loads the transcript again. */
+  readonly onRetry: () => void;
   /** Cost of the agent and all agents below it, if there are some. */
   readonly totalUsd: number | undefined;
 }
 
 /** The conversation of an agent, newest at the bottom. Scrolls with new items while the reader is at the bottom. */
-export function Transcript({ agent, unreadable, totalUsd }: TranscriptProps): ReactNode {
+export function Transcript({
+  agent,
+  fault: { unreadable, error } = {},
+  onRetry,
+  totalUsd,
+}: TranscriptProps): ReactNode {
   const [shown, setShown] = useState(PAGE);
   const scroller = useRef<HTMLDivElement>(null);
   const isFollowing = useRef(true);
   const first = Math.max(0, agent.items.length - shown);
   const items = shownItems([...elements(agent.items, first)]);
   const lastEnd = items.findLast(({ kind }) => kind === "end");
-  const earlier = agent.dropped + first;
+  const isLoading = agent.dropped > 0 && error === undefined;
   const isOver = stateOf(agent) === "ended" || stateOf(agent) === "idle";
   const openCalls = new Set(isOver ? [] : agent.calls.map(({ callId }) => callId));
 
@@ -83,11 +91,23 @@ export function Transcript({ agent, unreadable, totalUsd }: TranscriptProps): Re
             {unreadable.length > MOST_NUMBERS && ", …"})
           </p>
         )}
-        {earlier > 0 && (
-          <button type="button" className="quiet" onClick={() => setShown(shown + PAGE)} disabled={first === 0}>
-            {first === 0
-              ? `Loading ${formatCount(earlier)} earlier items…`
-              : `Show ${Math.min(PAGE, first)} earlier items`}
+        {error !== undefined && (
+          <div className="note bad" role="alert">
+            {agent.items.length === 0 ? "The conversation" : "The beginning of the conversation"} could not be loaded.{" "}
+            {error}{" "}
+            <button type="button" className="quiet" onClick={onRetry}>
+              Try again
+            </button>
+          </div>
+        )}
+        {isLoading && (
+          <p className="dim" role="status">
+            {agent.items.length === 0 ? "Loading the conversation…" : "Loading the beginning of the conversation…"}
+          </p>
+        )}
+        {first > 0 && (
+          <button type="button" className="quiet" onClick={() => setShown(shown + PAGE)}>
+            Show {Math.min(PAGE, first)} earlier items
           </button>
         )}
         {items.map((item) => (
@@ -100,7 +120,7 @@ export function Transcript({ agent, unreadable, totalUsd }: TranscriptProps): Re
           />
         ))}
         {agent.draft !== undefined && <DraftView draft={agent.draft} />}
-        {items.length === 0 && agent.draft === undefined && (
+        {items.length === 0 && agent.dropped === 0 && agent.draft === undefined && (
           <p className="dim">{stateOf(agent) === "idle" ? "Nothing has been said yet." : "Starting…"}</p>
         )}
       </div>

@@ -1,5 +1,5 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import type { AgentView } from "../../client/index.ts";
+import type { AgentView, Span, Spans } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { formatCost, formatMs, formatTokens } from "../parts/format.ts";
 import { useNow } from "../state/clock.ts";
@@ -20,7 +20,6 @@ import {
 } from "./draw-waterfall.ts";
 import { focusedCall, focusedTurn } from "./focused-call.ts";
 import { useSessionId } from "./session-context.ts";
-import type { Span, Spans } from "./spans.ts";
 
 interface WaterfallProps {
   /** Buttons that choose what the region shows. */
@@ -226,7 +225,7 @@ function spanWords(span: Span, { zero, end }: { readonly zero: number; readonly 
 function lanesOf(agents: readonly AgentView[], { lanes }: Spans): readonly Lane[] {
   let y = 0;
   return agents.flatMap((agent): readonly Lane[] => {
-    const spans = lanes.get(agent.agentId);
+    const { spans } = lanes.get(agent.agentId) ?? {};
     if (spans === undefined) return [];
     const rows = spans.reduce((most, { row }) => Math.max(most, row + 1), 1);
     const lane = {

@@ -1,4 +1,3 @@
-import { tokensOf, type ViewUpdate } from "../../client/index.ts";
 import {
   type AgentId,
   type CallId,
@@ -6,8 +5,11 @@ import {
   callsOf,
   canonicalToolName,
   type EventOf,
+  type Line,
   type Outcome,
 } from "../../protocol/index.ts";
+import type { ViewUpdate } from "./fold-session.ts";
+import { tokensOf } from "./session-view.ts";
 
 /** A turn, a call or a wait for approval of an agent, from its start to its end. Times in milliseconds since 1970. */
 export interface Span {
@@ -30,54 +32,72 @@ export interface Span {
   result?: "failed" | "stopped" | undefined;
 }
 
-/** Number of rows of an agent. Spans beyond that share the last one. */
-const MAX_ROWS = 6;
+/** The spans of one agent, oldest first. */
+export interface SpanLane {
+  readonly spans: Span[];
+  /** Open spans by call, or by what they wait for. */
+  readonly open: Map<string, Span>;
+  /** Tool names of calls that have not started. */
+  readonly names: Map<CallId, string>;
+}
 
 /**
  * The spans of all agents. There can be very many, and all of them are drawn on one canvas, so they are kept in arrays
  * that grow instead of in immutable data.
  */
 export interface Spans {
-  readonly lanes: Map<AgentId, Span[]>;
-  /** Open spans by agent and call. */
-  readonly open: Map<string, Span>;
-  /** Rows that have an open span, by agent. */
-  readonly busy: Map<AgentId, Set<number>>;
-  /** Tool names of calls that have not started, by agent and call. */
-  readonly names: Map<string, string>;
+  readonly lanes: Map<AgentId, SpanLane>;
+  /** Number that grows with each change. */
   readonly version: number;
   readonly start: number;
   readonly end: number;
 }
 
+/** Returns the spans of a session of which no update has been seen. */
 export function noSpans(): Spans {
-  return { lanes: new Map(), open: new Map(), busy: new Map(), names: new Map(), version: 0, start: 0, end: 0 };
+  return { lanes: new Map(), version: 0, start: 0, end: 0 };
 }
 
-/** Applies an update. Changes the maps in place and returns them in a new object. */
+/**
+ * Applies an update. Changes the lanes in place and returns them in a new object. An update that can't be understood
+ * has no effect.
+ */
 export function foldSpans(spans: Spans, { agentId, event }: ViewUpdate): Spans {
   if (!("at" in event)) return spans;
   const { at } = event;
+  try {
+    foldLine(laneOf(spans, agentId), event);
+  } catch {
+    // The view counts damaged lines.
+    return spans;
+  }
+  return { ...spans, version: spans.version + 1, start: spans.start || at, end: Math.max(spans.end, at) };
+}
+
+function laneOf({ lanes }: Spans, agentId: AgentId): SpanLane {
+  const known = lanes.get(agentId);
+  if (known !== undefined) return known;
+  const lane = { spans: [], open: new Map(), names: new Map() };
+  lanes.set(agentId, lane);
+  return lane;
+}
+
+function foldLine(lane: SpanLane, event: Line): void {
+  const { spans, open, names } = lane;
   const begin = (key: string, span: Omit<Span, "start" | "row">): void => {
-    const begun: Span = { ...span, start: at, row: freeRow(spans.busy, agentId) };
-    const lane = spans.lanes.get(agentId);
-    if (lane === undefined) spans.lanes.set(agentId, [begun]);
-    else lane.push(begun);
-    spans.open.set(`${agentId} ${key}`, begun);
+    const begun: Span = { ...span, start: event.at, row: freeRow(lane) };
+    spans.push(begun);
+    open.set(key, begun);
   };
   const end = (key: string, result?: Span["result"]): Span | undefined => {
-    const span = spans.open.get(`${agentId} ${key}`);
+    const span = open.get(key);
     if (span === undefined) return undefined;
-    span.end = at;
+    span.end = event.at;
     span.result = result;
-    spans.open.delete(`${agentId} ${key}`);
-    spans.busy.get(agentId)?.delete(span.row);
+    open.delete(key);
     return span;
   };
   switch (event.type) {
-    case "run.started":
-      if (!spans.lanes.has(agentId)) spans.lanes.set(agentId, []);
-      break;
     case "model.requested":
       begin("turn", { kind: "model", name: `turn ${event.turn}`, turn: event.turn });
       break;
@@ -94,46 +114,44 @@ export function foldSpans(spans: Spans, { agentId, event }: ViewUpdate): Spans {
       end(`ask ${event.callId}`);
       break;
     case "tool.requested":
-      spans.names.set(`${agentId} ${event.callId}`, event.name);
+      names.set(event.callId, event.name);
       break;
     case "tool.started": {
-      const key = `${agentId} ${event.callId}`;
-      const name = spans.names.get(key) ?? "";
+      const name = names.get(event.callId) ?? "";
       begin(event.callId, { kind: waitsForAgents(name) ? "agents" : "tool", name, callId: event.callId });
-      spans.names.delete(key);
+      names.delete(event.callId);
       break;
     }
     case "tool.ended":
-      spans.names.delete(`${agentId} ${event.callId}`);
+      names.delete(event.callId);
       end(event.callId, resultOf(event.result.outcome));
       end(`ask ${event.callId}`);
       break;
-    case "run.ended":
-      for (const key of [...spans.open.keys()])
-        if (key.startsWith(`${agentId} `)) end(key.slice(agentId.length + 1), endOf(event.outcome));
+    case "run.ended": {
+      for (const key of [...open.keys()]) end(key, endOf(event.outcome));
+      const last = spans.at(-1);
       // A request that is stopped with its run is recorded as failed first.
-      if (event.outcome === "stopped") {
-        const last = spans.lanes.get(agentId)?.at(-1);
-        if (last?.kind === "model" && last.result === "failed") last.result = "stopped";
-      }
+      if (event.outcome === "stopped" && last?.kind === "model" && last.result === "failed") last.result = "stopped";
       break;
+    }
     default:
       break;
   }
-  return { ...spans, version: spans.version + 1, start: spans.start || at, end: Math.max(spans.end, at) };
+}
+
+/** Number of rows of an agent. Spans beyond that share the last one. */
+const MAX_ROWS = 6;
+
+/** Returns the first row that has no open span. */
+function freeRow({ open }: SpanLane): number {
+  const busy = new Set([...open.values()].map(({ row }) => row));
+  let row = 0;
+  while (busy.has(row) && row < MAX_ROWS - 1) row++;
+  return row;
 }
 
 function waitsForAgents(tool: string): boolean {
   return ["Task", "TaskOutput"].includes(canonicalToolName(tool));
-}
-
-function freeRow(busy: Spans["busy"], agentId: AgentId): number {
-  const rows = busy.get(agentId) ?? new Set();
-  busy.set(agentId, rows);
-  let row = 0;
-  while (rows.has(row) && row < MAX_ROWS - 1) row++;
-  rows.add(row);
-  return row;
 }
 
 function addResponse(span: Span | undefined, { usage, costUsd, message }: EventOf<"model.ended">): void {

@@ -1,0 +1,118 @@
+import { foldSession, type ViewUpdate } from "./fold-session.ts";
+import { foldSpans, noSpans, type SpanLane, type Spans } from "./fold-spans.ts";
+import { foldUsage, noSessionUsage, type SessionUsage } from "./fold-usage.ts";
+import { elements, emptyList, emptyMap, type List, push, set } from "./persistent.ts";
+import { type AgentView, newSessionView, type SessionView, type ViewOptions } from "./session-view.ts";
+
+/** Everything that a face can show of a session: its view, the spans of its timeline, and its usage. */
+export interface FoldedSession {
+  readonly view: SessionView;
+  /** Changed in place by `foldAll`. */
+  readonly spans: Spans;
+  readonly usage: SessionUsage;
+}
+
+/** Returns what is shown of a session of which no update has been seen. */
+export function newFoldedSession(options: ViewOptions = {}): FoldedSession {
+  return { view: newSessionView(options), spans: noSpans(), usage: noSessionUsage };
+}
+
+/** Applies an update. One that was applied before, according to its position, changes nothing. */
+export function foldAll(folded: FoldedSession, update: ViewUpdate): FoldedSession {
+  const { view, spans, usage } = folded;
+  if (update.seq !== undefined && update.seq <= view.seq) return folded;
+  return {
+    view: foldSession(view, update),
+    spans: foldSpans(spans, update),
+    usage: foldUsage(usage, update),
+  };
+}
+
+/**
+ * A part of a folded session, as a server sends it: first `view_started`, then the agents in the order of the view, then
+ * `view_complete`. The items of the agents are not sent. They count as dropped, and the lines of an agent restore them.
+ */
+export type ViewPart =
+  | {
+      readonly type: "view_started";
+      readonly view: Omit<SessionView, "agents" | "indexes" | "keep">;
+      readonly usage: SessionUsage;
+      readonly start: number;
+      readonly end: number;
+    }
+  | { readonly type: "view_agents"; readonly agents: readonly SentAgent[] }
+  | { readonly type: "view_complete" };
+
+interface SentAgent {
+  readonly agent: Omit<AgentView, "items">;
+  readonly lane?: SentLane | undefined;
+}
+
+/** A lane as JSON. Open spans are indexes of `spans`. */
+interface SentLane {
+  readonly spans: SpanLane["spans"];
+  readonly open: readonly (readonly [key: string, index: number])[];
+  readonly names: readonly (readonly [callId: string, name: string])[];
+}
+
+/** Number of agents in one part, so that reading one takes no longer than a frame. */
+const PART = 50;
+
+/** Yields a folded session in parts. All of them must be taken before the next update is applied. */
+export function* partsOf({ view, spans, usage }: FoldedSession): Generator<ViewPart> {
+  const { agents, indexes: _indexes, keep: _keep, ...rest } = view;
+  yield { type: "view_started", view: rest, usage, start: spans.start, end: spans.end };
+  for (let from = 0; from < agents.length; from += PART) {
+    const some = [...elements(agents, from, from + PART)];
+    yield { type: "view_agents", agents: some.map((agent) => sentAgent(agent, spans.lanes.get(agent.agentId))) };
+  }
+  yield { type: "view_complete" };
+}
+
+function sentAgent({ items, ...agent }: AgentView, lane: SpanLane | undefined): SentAgent {
+  const sent = { ...agent, dropped: agent.dropped + items.length, isOpened: undefined };
+  if (lane === undefined) return { agent: sent };
+  const { spans, open, names } = lane;
+  const opened = [...open].map(([key, span]) => [key, spans.lastIndexOf(span)] as const);
+  return { agent: sent, lane: { spans, open: opened, names: [...names] } };
+}
+
+/** Puts the parts of a folded session together. */
+export class PartReader {
+  private folded = newFoldedSession();
+  private agents: List<AgentView> = emptyList;
+  private indexes: SessionView["indexes"] = emptyMap;
+
+  /** Adds a part. Returns the session once it is complete. */
+  add(part: ViewPart): FoldedSession | undefined {
+    const { view, spans } = this.folded;
+    switch (part.type) {
+      case "view_started":
+        this.agents = emptyList;
+        this.indexes = emptyMap;
+        this.folded = {
+          view: { ...view, ...part.view },
+          spans: { ...noSpans(), version: 1, start: part.start, end: part.end },
+          usage: part.usage,
+        };
+        return undefined;
+      case "view_agents":
+        for (const { agent, lane } of part.agents) {
+          this.indexes = set(this.indexes, agent.agentId, this.agents.length);
+          this.agents = push(this.agents, { ...agent, items: emptyList });
+          if (lane !== undefined) spans.lanes.set(agent.agentId, receivedLane(lane));
+        }
+        return undefined;
+      case "view_complete":
+        return { ...this.folded, view: { ...view, agents: this.agents, indexes: this.indexes } };
+    }
+  }
+}
+
+function receivedLane({ spans, open, names }: SentLane): SpanLane {
+  const opened = open.flatMap(([key, index]) => {
+    const span = spans[index];
+    return span === undefined ? [] : [[key, span] as const];
+  });
+  return { spans, open: new Map(opened), names: new Map(names) };
+}
