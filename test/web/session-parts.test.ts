@@ -8,6 +8,8 @@ import {
   noSpans,
   type ViewUpdate,
 } from "../../src/client/index.ts";
+import type { Line } from "../../src/protocol/index.ts";
+import { placeOf } from "../../src/web/approvals/change-place.ts";
 import { changedLines, linesOf } from "../../src/web/parts/diff-lines.ts";
 import { shownItems } from "../../src/web/session/shown-items.ts";
 import { treeRows } from "../../src/web/session/tree-rows.ts";
@@ -54,7 +56,7 @@ describe("the tree", () => {
     const view = updates.reduce(foldSession, newSessionView());
     const grouping = { selected: "main", toggled: new Map(), isSearched: false };
     const rows = treeRows(inTreeOrder(view), grouping);
-    expect(rows.flatMap((row) => (row.kind === "group" ? [[row.type, row.state, row.count]] : []))).toEqual([
+    expect(rows.flatMap((row) => (row.kind === "group" ? [[row.type, row.state, row.members.length]] : []))).toEqual([
       ["Plan", "working", 30],
       ["Explore", "working", 30],
     ]);
@@ -101,4 +103,26 @@ it("does not wait for a value after the signal has fired", () => {
   const counted = { ...store, subscribe };
   void until(counted, () => false, AbortSignal.abort());
   expect(subscribed).toBe(0);
+});
+
+describe("the place of a change", () => {
+  const ended = (name: string, text: string, details: object): Line =>
+    ({ type: "tool.ended", name, result: { outcome: "ok", content: [{ type: "text", text }], details } }) as never;
+  const read = (text: string) => ended("Read", text, { path: "src/a.ts" });
+
+  it("is known from what the agent has last read, if it is the only one", () => {
+    const lines = [read("   7\tone\n   8\ttwo\n   9\tthree\n  10\ttwo")];
+    expect(placeOf("one\ntwo", "/w/src/a.ts", lines)).toBe(7);
+    expect(placeOf("wo\nth", "src/a.ts", lines)).toBe(8);
+    expect(placeOf("three\n", "src/a.ts", lines)).toBe(9);
+    expect(placeOf("two", "src/a.ts", lines)).toBeUndefined();
+    expect(placeOf("one", "src/b.ts", lines)).toBeUndefined();
+  });
+
+  it("is not guessed after a change that may have moved it", () => {
+    const diff = "--- a\n+++ b\n@@ -1,2 +1,3 @@\n zero\n+half\n one\n";
+    const lines = [read("   2\tone\n   3\ttwo"), ended("Edit", "", { path: "src/a.ts", diff })];
+    expect(placeOf("one", "src/a.ts", lines)).toBe(3);
+    expect(placeOf("two", "src/a.ts", lines)).toBeUndefined();
+  });
 });

@@ -1,13 +1,15 @@
-import { type KeyboardEvent, type ReactNode, useRef, useState } from "react";
+import { type KeyboardEvent, type ReactNode, useCallback, useRef, useState } from "react";
 import { approvalText, type NewAnswer } from "../../client/index.ts";
 import { showExactly } from "../../lib/portable.ts";
-import { canonicalToolName, type WaitingApproval } from "../../protocol/index.ts";
+import { canonicalToolName, type Line, type WaitingApproval } from "../../protocol/index.ts";
 import { ChangeDiff } from "../parts/diff.tsx";
 import { ExactLine, ExactText, Signs } from "../parts/exact-text.tsx";
 import { formatAge } from "../parts/format.ts";
+import { useLoaded } from "../parts/use-loaded.ts";
 import { useReceipts } from "../session/receipts.ts";
 import { useNow } from "../state/clock.ts";
 import { useServer } from "../state/server-context.ts";
+import { placeOf } from "./change-place.ts";
 import { EditInput } from "./edit-input.tsx";
 import { QuestionForm } from "./question-form.tsx";
 
@@ -131,10 +133,11 @@ function CallText({ question }: { readonly question: WaitingApproval["question"]
   const { call, decision, grants = [] } = question;
   const { main, others } = approvalText(call);
   const change = changeIn(canonicalToolName(call.name), others);
+  const path = main?.value ?? "";
   return (
     <>
       <ExactText text={main?.value ?? call.inputJson} />
-      {change !== undefined && <ChangeDiff {...change} path={main?.value ?? ""} />}
+      {change !== undefined && <PlacedDiff question={question} {...change} path={path} />}
       {others
         .filter(({ field }) => change === undefined || !changeFields.has(field))
         .map(({ field, value }) => (
@@ -155,6 +158,27 @@ function CallText({ question }: { readonly question: WaitingApproval["question"]
       )}
     </>
   );
+}
+
+interface PlacedDiffProps {
+  readonly question: WaitingApproval["question"];
+  readonly before: string;
+  readonly after: string;
+  readonly path: string;
+}
+
+/** Shows a change with its line numbers in the file, which are known from what the agent has read. */
+function PlacedDiff({ question: { sessionId, agentId }, before, after, path }: PlacedDiffProps): ReactNode {
+  const { client } = useServer();
+  const { value: first } = useLoaded(
+    useCallback(async () => {
+      if (before === "") return 1;
+      const lines: Line[] = [];
+      for await (const line of client.sessions.open(sessionId).lines(agentId)) lines.push(line);
+      return placeOf(before, path, lines);
+    }, [client, sessionId, agentId, before, path]),
+  );
+  return <ChangeDiff before={before} after={after} path={path} first={first} />;
 }
 
 const changeFields: ReadonlySet<string> = new Set(["old_string", "new_string", "content"]);

@@ -29,19 +29,23 @@ export function linesOf(diff: string): readonly DiffLine[] {
 /** Number of comparisons of lines that take no noticeable time. */
 const MANY = 250_000;
 
-/** Returns how one text becomes another, line by line. Lines that both have are shown once if the texts are short. */
-export function changedLines(before: string, after: string): readonly DiffLine[] {
+/**
+ * Returns how one text becomes another, line by line. Lines that both have are shown once if the texts are short.
+ * `first` is the number of the first line in the file, if it is known.
+ */
+export function changedLines(before: string, after: string, first?: number): readonly DiffLine[] {
   const [old, next] = [before, after].map((text) => (text === "" ? [] : text.split("\n"))) as [string[], string[]];
   const kept = old.length * next.length > MANY ? [] : commonLines(old, next);
+  const numberOf = (index: number): number | undefined => (first === undefined ? undefined : first + index);
   const lines: DiffLine[] = [];
   let [from, to] = [0, 0];
   const upTo = (oldEnd: number, newEnd: number): void => {
-    for (; from < oldEnd; from++) lines.push({ kind: "removed", text: old[from] ?? "" });
-    for (; to < newEnd; to++) lines.push({ kind: "added", text: next[to] ?? "" });
+    for (; from < oldEnd; from++) lines.push({ kind: "removed", text: old[from] ?? "", before: numberOf(from) });
+    for (; to < newEnd; to++) lines.push({ kind: "added", text: next[to] ?? "", after: numberOf(to) });
   };
   for (const [left, right] of kept) {
     upTo(left, right);
-    lines.push({ kind: "same", text: old[left] ?? "" });
+    lines.push({ kind: "same", text: old[left] ?? "", before: numberOf(left), after: numberOf(right) });
     from = left + 1;
     to = right + 1;
   }

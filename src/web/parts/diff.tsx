@@ -20,11 +20,13 @@ interface ChangeDiffProps {
   readonly before: string;
   readonly after: string;
   readonly path: string;
+  /** Number of the first line in the file, if it is known. */
+  readonly first: number | undefined;
 }
 
-/** Shows how a part of a file would change. Where in the file is not known, so there are no line numbers. */
-export function ChangeDiff({ before, after, path }: ChangeDiffProps): ReactNode {
-  const lines = useMemo(() => changedLines(before, after), [before, after]);
+/** Shows how a part of a file would change, with line numbers if they are known. */
+export function ChangeDiff({ before, after, path, first }: ChangeDiffProps): ReactNode {
+  const lines = useMemo(() => changedLines(before, after, first), [before, after, first]);
   return <DiffLines lines={lines} path={path} indentation={/^␠+/} />;
 }
 

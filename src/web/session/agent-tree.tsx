@@ -1,14 +1,5 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import {
-  type KeyboardEvent,
-  memo,
-  type ReactNode,
-  useEffect,
-  useMemo,
-  useRef,
-  useState,
-  useSyncExternalStore,
-} from "react";
+import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "react";
 import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
 import { formatCount } from "../../lib/portable.ts";
 import type { AgentId } from "../../protocol/index.ts";
@@ -17,7 +8,7 @@ import { formatAge, formatCost } from "../parts/format.ts";
 import { useNow } from "../state/clock.ts";
 import { goTo } from "../state/route.ts";
 import { doingWords, nameOf, toneOf, typeOf } from "./agent-words.ts";
-import { FEW, type TreeRow, treeRows } from "./tree-rows.ts";
+import { FEW, type GroupRow, type TreeRow } from "./tree-rows.ts";
 
 /** Heights of a row, with two lines of text, with three on narrow screens, or with one. */
 const ROW = 48;
@@ -29,8 +20,10 @@ const MANY = 12;
 
 interface AgentTreeProps {
   readonly view: SessionView;
-  /** The agents that the search has found, in the order of the tree. */
-  readonly agents: readonly AgentView[];
+  /** Number of agents that the search has found. */
+  readonly found: number;
+  readonly rows: readonly TreeRow[];
+  readonly onToggle: (group: GroupRow) => void;
   readonly selected: AgentId;
   readonly search: string;
   readonly onSearch: (search: string) => void;
@@ -39,16 +32,20 @@ interface AgentTreeProps {
 }
 
 /** The agents of a session as a tree, with what each one is doing. Only the visible rows are drawn. */
-export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: AgentTreeProps): ReactNode {
-  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
+export function AgentTree({
+  view,
+  found,
+  rows,
+  onToggle,
+  selected,
+  search,
+  onSearch,
+  liveAt,
+}: AgentTreeProps): ReactNode {
   /** Key of the group that the keys have reached, if it is not the selected agent that they apply to. */
   const [groupKey, setGroupKey] = useState<string>();
   const scroller = useRef<HTMLDivElement>(null);
   const isSearched = search.trim() !== "";
-  const rows = useMemo(
-    () => treeRows(agents, { selected, toggled, isSearched }),
-    [agents, selected, toggled, isSearched],
-  );
   const isLow = view.agents.length > FEW;
   const isNarrow = useMedia(NARROW);
   const height = isLow ? LOW_ROW : isNarrow ? HIGH_ROW : ROW;
@@ -72,8 +69,6 @@ export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: 
     setGroupKey(undefined);
     if (view.sessionId !== undefined) goTo({ page: "session", id: view.sessionId, agent: agent.agentId });
   };
-  const toggle = ({ key, isOpen }: Extract<TreeRow, { kind: "group" }>): void =>
-    setToggled(new Map(toggled).set(key, !isOpen));
   const goToRow = (at: number): void => {
     const row = rows[Math.max(0, Math.min(rows.length - 1, at))];
     if (row?.kind === "group") setGroupKey(row.key);
@@ -87,10 +82,10 @@ export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: 
       ArrowUp: () => goToRow(index - 1),
       Home: () => goToRow(0),
       End: () => goToRow(rows.length - 1),
-      ArrowRight: () => group !== undefined && (group.isOpen ? goToRow(index + 1) : toggle(group)),
-      ArrowLeft: () => (group === undefined ? heading >= 0 && goToRow(heading) : group.isOpen && toggle(group)),
-      Enter: () => group !== undefined && toggle(group),
-      " ": () => group !== undefined && toggle(group),
+      ArrowRight: () => group !== undefined && (group.isOpen ? goToRow(index + 1) : onToggle(group)),
+      ArrowLeft: () => (group === undefined ? heading >= 0 && goToRow(heading) : group.isOpen && onToggle(group)),
+      Enter: () => group !== undefined && onToggle(group),
+      " ": () => group !== undefined && onToggle(group),
     };
     const move = moves[event.key];
     if (move === undefined || event.ctrlKey || event.metaKey || event.altKey) return;
@@ -102,9 +97,7 @@ export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: 
     <>
       <h2>
         Agents{" "}
-        <span className="count">
-          {isSearched ? `${formatCount(agents.length)} of ${formatCount(all)}` : formatCount(all)}
-        </span>
+        <span className="count">{isSearched ? `${formatCount(found)} of ${formatCount(all)}` : formatCount(all)}</span>
       </h2>
       {all > MANY && (
         <input
@@ -131,14 +124,14 @@ export function AgentTree({ view, agents, selected, search, onSearch, liveAt }: 
             const row = rows[at];
             if (row === undefined) return null;
             return row.kind === "group" ? (
-              <GroupRow
+              <GroupLine
                 key={row.key}
                 row={row}
                 top={start}
                 isActive={row === active}
                 onToggle={() => {
                   setGroupKey(row.key);
-                  toggle(row);
+                  onToggle(row);
                 }}
               />
             ) : (
@@ -165,15 +158,15 @@ function rowId(row: TreeRow): string {
 }
 
 interface GroupRowProps {
-  readonly row: Extract<TreeRow, { kind: "group" }>;
+  readonly row: GroupRow;
   readonly top: number;
   /** Whether the keys apply to the group. */
   readonly isActive: boolean;
   readonly onToggle: () => void;
 }
 
-function GroupRow({ row, top, isActive, onToggle }: GroupRowProps): ReactNode {
-  const { state, type, count, isOpen } = row;
+function GroupLine({ row, top, isActive, onToggle }: GroupRowProps): ReactNode {
+  const { state, type, members, isOpen } = row;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
     // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus and names the active item
@@ -191,7 +184,7 @@ function GroupRow({ row, top, isActive, onToggle }: GroupRowProps): ReactNode {
       <span className="who">
         {type} <span className="dim">{state}</span>
       </span>
-      <span className="number dim">{formatCount(count)}</span>
+      <span className="number dim">{formatCount(members.length)}</span>
     </div>
   );
 }

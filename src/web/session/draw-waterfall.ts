@@ -1,6 +1,8 @@
 import type { Span } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { formatAge, formatMs } from "../parts/format.ts";
+import { drawDensity } from "./draw-density.ts";
+import type { AgentLane, Lane } from "./lanes.ts";
 
 /** Height of the axis above the lanes, in pixels. */
 export const TOP = 20;
@@ -19,17 +21,6 @@ export interface Range {
   readonly to: number;
 }
 
-/** The spans of an agent, in one or more rows. */
-export interface Lane {
-  readonly agentId: AgentId;
-  readonly label: string;
-  readonly depth: number;
-  readonly spans: readonly Span[];
-  /** Distance from the first lane in pixels. */
-  readonly y: number;
-  readonly height: number;
-}
-
 /** Returns the height of a lane with a number of rows. */
 export function heightOf(rows: number): number {
   return 2 * GAP + rows * ROW;
@@ -39,7 +30,8 @@ export interface Drawing {
   readonly lanes: readonly Lane[];
   /** Start of the session, which is 0 on the axis. */
   readonly zero: number;
-  /** The span that was chosen with the keys. */
+  /** The lane and the span that were chosen with the keys. */
+  readonly currentLane: Lane | undefined;
   readonly current: Span | undefined;
   readonly range: Range;
   /** Time at which open spans end in the drawing. */
@@ -80,7 +72,8 @@ export function drawWaterfall(canvas: HTMLCanvasElement, drawing: Drawing): void
     const y = TOP + lane.y - top;
     if (y > height) break;
     if (y + lane.height < TOP) continue;
-    if (lane.agentId === selected) {
+    const isSelected = "agentId" in lane && lane.agentId === selected;
+    if (isSelected || (lane === drawing.currentLane && "group" in lane)) {
       context.fillStyle = color("selected");
       context.fillRect(0, y, width, lane.height);
     }
@@ -88,13 +81,17 @@ export function drawWaterfall(canvas: HTMLCanvasElement, drawing: Drawing): void
     context.beginPath();
     context.rect(left, Math.max(y, TOP), width - left, lane.height);
     context.clip();
-    for (const span of lane.spans) drawSpan(context, { span, y, drawing, color });
+    if ("agentId" in lane) for (const span of lane.spans) drawSpan(context, { span, y, drawing, color });
+    else {
+      const strip = { spans: lane.spans, left, right: width - RIGHT, y: y + 3, height: lane.height - 6 };
+      drawDensity(context, { ...strip, colorOf: fillOf, edgesOf: (span) => edgesOf(span, drawing) }, color);
+    }
     context.restore();
     context.save();
     context.beginPath();
     context.rect(0, Math.max(y, TOP), left - 12, lane.height);
     context.clip();
-    context.fillStyle = lane.agentId === selected ? color("text") : color("dim");
+    context.fillStyle = color(isSelected || "group" in lane ? "text" : "dim");
     const indent = 16 + 8 * Math.min(lane.depth, 4);
     context.fillText(fitted(context, lane.label, left - 12 - indent), indent, y + GAP + ROW / 2);
     context.restore();
@@ -218,7 +215,14 @@ export function laneAt({ lanes, top }: Pick<Drawing, "lanes" | "top">, y: number
 /** Finds the span at a point of the canvas. Of overlapping spans, the last one drawn is returned. */
 export function spanAt(drawing: Drawing, { x, y }: { readonly x: number; readonly y: number }): Span | undefined {
   const lane = laneAt(drawing, y);
-  if (lane === undefined) return undefined;
+  return lane === undefined || "group" in lane ? undefined : spanIn(lane, drawing, { x, y });
+}
+
+function spanIn(
+  lane: AgentLane,
+  drawing: Drawing,
+  { x, y }: { readonly x: number; readonly y: number },
+): Span | undefined {
   const row = Math.floor((y - TOP + drawing.top - lane.y - GAP) / ROW);
   const found = lane.spans.filter((span) => {
     const [left, right] = edgesOf(span, drawing);

@@ -20,6 +20,7 @@ import { SessionContext } from "./session-context.ts";
 import { type SessionState, type SessionStore, watchSession } from "./session-store.ts";
 import { TimeRegion } from "./time-region.tsx";
 import { Transcript } from "./transcript.tsx";
+import { type GroupRow, treeRows } from "./tree-rows.ts";
 
 interface SessionPageProps {
   readonly id: SessionId;
@@ -87,7 +88,14 @@ function Session({ store, agentId }: SessionProps): ReactNode {
     return () => store.close(agentId);
   }, [store, agentId, hasAgent]);
 
+  const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
   const agents = useMemo(() => foundAgents(view, search), [view, search]);
+  const isSearched = search.trim() !== "";
+  const rows = useMemo(
+    () => treeRows(agents, { selected: agentId, toggled, isSearched }),
+    [agents, agentId, toggled, isSearched],
+  );
+  const toggle = ({ key, isOpen }: GroupRow): void => setToggled(new Map(toggled).set(key, !isOpen));
   const problem = problemOf(state);
   const isDeleted = isGone(state);
   if (problem !== undefined && view.seq === 0) return <main className="alone">{problem}</main>;
@@ -116,7 +124,9 @@ function Session({ store, agentId }: SessionProps): ReactNode {
         {isLoaded ? (
           <AgentTree
             view={view}
-            agents={agents}
+            found={agents.length}
+            rows={rows}
+            onToggle={toggle}
             selected={agentId}
             search={search}
             onSearch={setSearch}
@@ -149,7 +159,11 @@ function Session({ store, agentId }: SessionProps): ReactNode {
         <Composer key={`to ${agentId}`} view={view} agent={agent} isDisabled={isDeleted} />
       </section>
       <section className="region time-region" aria-label="Timeline of the agents">
-        {isLoaded ? <TimeRegion state={state} agents={agents} selected={agentId} /> : <Loading title="Timeline" />}
+        {isLoaded ? (
+          <TimeRegion state={state} rows={rows} onToggle={toggle} selected={agentId} />
+        ) : (
+          <Loading title="Timeline" />
+        )}
       </section>
       <div className="side">
         <section className="region needs-region" aria-label="Requests waiting for you">

@@ -1,19 +1,20 @@
 import { type ReactNode, useState } from "react";
-import type { AgentView } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import type { SessionState } from "./session-store.ts";
+import type { GroupRow, TreeRow } from "./tree-rows.ts";
 import { UsageChart } from "./usage-chart.tsx";
 import { Waterfall } from "./waterfall.tsx";
 
 interface TimeRegionProps {
   readonly state: SessionState;
-  /** Agents that the user searched for. */
-  readonly agents: readonly AgentView[];
+  readonly rows: readonly TreeRow[];
+  readonly onToggle: (group: GroupRow) => void;
   readonly selected: AgentId;
 }
 
 /** When things happened, or what they cost. */
-export function TimeRegion({ state: { view, spans, usage, info }, agents, selected }: TimeRegionProps): ReactNode {
+export function TimeRegion({ state, rows, onToggle, selected }: TimeRegionProps): ReactNode {
+  const { view, spans, usage, info } = state;
   const [shown, setShown] = useState<"time" | "usage">("time");
   const tabs = (
     <div className="time-tabs" role="group" aria-label="What to show">
@@ -26,7 +27,14 @@ export function TimeRegion({ state: { view, spans, usage, info }, agents, select
     </div>
   );
   return shown === "time" ? (
-    <Waterfall tabs={tabs} isRunning={view.running.length > 0} agents={agents} spans={spans} selected={selected} />
+    <Waterfall
+      tabs={tabs}
+      isRunning={view.running.length > 0}
+      rows={rows}
+      onToggle={onToggle}
+      spans={spans}
+      selected={selected}
+    />
   ) : (
     <UsageChart tabs={tabs} view={view} usage={usage} maxCost={info?.maxCost} />
   );

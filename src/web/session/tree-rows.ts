@@ -11,9 +11,11 @@ export type TreeRow =
       readonly key: string;
       readonly state: string;
       readonly type: string;
-      readonly count: number;
+      readonly members: readonly AgentView[];
       readonly isOpen: boolean;
     };
+
+export type GroupRow = Extract<TreeRow, { kind: "group" }>;
 
 /** Number of agents up to which all of them are shown as a tree. */
 export const FEW = 50;
@@ -41,8 +43,11 @@ export function treeRows(
   for (const [key, members] of groups) {
     const [state = "", type = ""] = key.split("\n");
     const isOpen =
-      toggled.get(key) ?? (isSearched || openedFirst.has(state) || members.some(({ agentId }) => agentId === selected));
-    rows.push({ kind: "group", key, state, type, count: members.length, isOpen });
+      toggled.get(key) ??
+      (isSearched ||
+        (openedFirst.has(state) && members.length <= FEW) ||
+        members.some(({ agentId }) => agentId === selected));
+    rows.push({ kind: "group", key, state, type, members, isOpen });
     if (isOpen) for (const agent of members) rows.push({ kind: "agent", agent, level: 1 });
   }
   return rows;
@@ -61,6 +66,7 @@ function stateName(agent: AgentView): string {
 }
 
 const order = ["waiting for you", "failed", "working", "waiting for agents", "cut", "stopped", "paused", "succeeded"];
+/** States whose groups are open at first, if they are small. */
 const openedFirst: ReadonlySet<string> = new Set(["waiting for you", "working"]);
 
 function rankOf(key: string): number {

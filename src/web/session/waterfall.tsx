@@ -1,47 +1,37 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import type { AgentView, Span, Spans } from "../../client/index.ts";
+import type { Span, Spans } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
-import { formatCost, formatMs, formatTokens } from "../parts/format.ts";
 import { useNow } from "../state/clock.ts";
 import { goTo } from "../state/route.ts";
-import { nameOf } from "./agent-words.ts";
-import {
-  axisWords,
-  type Drawing,
-  drawWaterfall,
-  heightOf,
-  type Lane,
-  laneAt,
-  leftOf,
-  type Range,
-  spanAt,
-  TOP,
-  timeAt,
-} from "./draw-waterfall.ts";
+import { type Drawing, drawWaterfall, laneAt, leftOf, type Range, spanAt, TOP, timeAt } from "./draw-waterfall.ts";
 import { focusedCall, focusedTurn } from "./focused-call.ts";
+import { groupWords, type Lane, lanesOf, spanWords } from "./lanes.ts";
 import { useSessionId } from "./session-context.ts";
+import type { GroupRow, TreeRow } from "./tree-rows.ts";
 
 interface WaterfallProps {
   /** Buttons that choose what the region shows. */
   readonly tabs: ReactNode;
   readonly isRunning: boolean;
-  /** The agents to show, in the order of the tree. */
-  readonly agents: readonly AgentView[];
+  /** The agents and groups to show, as in the tree. */
+  readonly rows: readonly TreeRow[];
+  readonly onToggle: (group: GroupRow) => void;
   readonly spans: Spans;
   readonly selected: AgentId;
 }
 
 interface Hovered {
-  readonly span: Span;
+  readonly words: readonly string[];
   readonly x: number;
   readonly y: number;
 }
 
 /**
  * Turns and calls of all agents over time, one lane each, with a row for each of the calls that ran at the same time.
- * Dragging zooms, and a click opens a call or a turn. With the keys, one walks from bar to bar.
+ * A group of many agents has a strip that shows how many of them were busy. Dragging zooms, and a click opens a call, a
+ * turn or a group. With the keys, one walks from bar to bar.
  */
-export function Waterfall({ tabs, isRunning, agents, spans, selected }: WaterfallProps): ReactNode {
+export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: WaterfallProps): ReactNode {
   const id = useSessionId();
   const now = useNow();
   const scroller = useRef<HTMLDivElement>(null);
@@ -49,15 +39,19 @@ export function Waterfall({ tabs, isRunning, agents, spans, selected }: Waterfal
   const [zoom, setZoom] = useState<Range>();
   const [drag, setDrag] = useState<{ readonly from: number; readonly to: number }>();
   const [hovered, setHovered] = useState<Hovered>();
-  const [current, setCurrent] = useState<Span>();
+  /** Place that the keys have reached: the key of a lane, and a bar if it is the lane of an agent. */
+  const [place, setPlace] = useState<{ readonly key: string; readonly span?: Span | undefined }>();
   const [size, setSize] = useState({ width: 0, height: 0, top: 0 });
-  const lanes = useMemo(() => lanesOf(agents, spans), [agents, spans.version]);
+  const lanes = useMemo(() => lanesOf(rows, spans), [rows, spans.version]);
   const end = isRunning ? Math.max(spans.end, now) : spans.end;
   const whole: Range = { from: spans.start, to: Math.max(end, spans.start + 1) };
   const range = zoom ?? whole;
-  const drawing: Drawing = { lanes, zero: spans.start, range, end, selected, drag, current, ...size };
+  const times = { zero: spans.start, end };
+  const current = place?.span;
+  const currentLane = place && lanes.find((lane) => keyOf(lane) === place.key);
+  const drawing: Drawing = { lanes, ...times, range, selected, drag, currentLane, current, ...size };
   const last = lanes.at(-1);
-  const selectedLane = lanes.find(({ agentId }) => agentId === selected);
+  const selectedLane = lanes.find((lane) => keyOf(lane) === selected);
   const selectedTop = selectedLane?.y;
 
   useEffect(() => {
@@ -95,11 +89,18 @@ export function Waterfall({ tabs, isRunning, agents, spans, selected }: Waterfal
     const start = Math.max(whole.from, Math.min(whole.to - length, from));
     setZoom(length >= whole.to - whole.from ? undefined : { from: start, to: start + length });
   };
+  const wordsAt = ({ x, y }: { readonly x: number; readonly y: number }): readonly string[] | undefined => {
+    const lane = laneAt(drawing, y);
+    if (lane !== undefined && "group" in lane)
+      return groupWords(lane, times, x > leftOf(size.width) ? timeAt(x, drawing) : undefined);
+    const span = spanAt(drawing, { x, y });
+    return span && spanWords(span, times);
+  };
   const onPointerMove = (event: PointerEvent): void => {
     const { x, y } = at(event);
     if (drag !== undefined) setDrag({ from: drag.from, to: x });
-    const span = spanAt(drawing, { x, y });
-    setHovered(span && { span, x, y });
+    const words = wordsAt({ x, y });
+    setHovered(words && { words, x, y });
   };
   const onPointerUp = (event: PointerEvent): void => {
     const { x, y } = at(event);
@@ -110,25 +111,31 @@ export function Waterfall({ tabs, isRunning, agents, spans, selected }: Waterfal
       return;
     }
     const lane = laneAt(drawing, y);
-    if (lane !== undefined) open(lane.agentId, spanAt(drawing, { x, y }));
+    if (lane === undefined) return;
+    if ("group" in lane) onToggle(lane.group);
+    else open(lane.agentId, spanAt(drawing, { x, y }));
   };
   /** Moves to another bar of the lane, or to the first bar of another lane. */
   const walk = (lanesOn: number, barsOn: number): void => {
-    const at = lanes.findIndex(({ spans: all }) => current !== undefined && all.includes(current));
-    const from = at === -1 ? lanes.findIndex(({ agentId }) => agentId === selected) : at;
+    const from = lanes.indexOf(currentLane ?? selectedLane ?? (lanes[0] as Lane));
     const lane = lanes[Math.max(0, Math.min(lanes.length - 1, from + lanesOn))];
     if (lane === undefined) return;
-    const index = at === -1 || lanesOn !== 0 || current === undefined ? -1 : lane.spans.indexOf(current);
-    const next = lane.spans[index === -1 ? 0 : Math.max(0, Math.min(lane.spans.length - 1, index + barsOn))];
-    setCurrent(next);
     scrollTo(scroller.current, lane);
+    if ("group" in lane) {
+      if (barsOn !== 0 && lane.group.isOpen !== barsOn > 0) onToggle(lane.group);
+      setPlace({ key: keyOf(lane) });
+      return;
+    }
+    const index = lanesOn !== 0 || current === undefined ? -1 : lane.spans.indexOf(current);
+    const next = lane.spans[index === -1 ? 0 : Math.max(0, Math.min(lane.spans.length - 1, index + barsOn))];
+    setPlace({ key: keyOf(lane), span: next });
     if (next !== undefined && (next.start < range.from || next.start > range.to))
       show(next.start, next.start + range.to - range.from);
   };
   const onKeyDown = (event: KeyboardEvent): void => {
     const length = range.to - range.from;
     const change = (from: number, to: number): void => show(range.from + from * length, range.to + to * length);
-    const lane = lanes.find(({ spans: all }) => current !== undefined && all.includes(current));
+    const enter = (lane: Lane): void => ("group" in lane ? onToggle(lane.group) : open(lane.agentId, current));
     const moves: Readonly<Record<string, () => void>> = {
       "+": () => change(0.25, -0.25),
       "-": () => change(-0.5, 0.5),
@@ -137,7 +144,7 @@ export function Waterfall({ tabs, isRunning, agents, spans, selected }: Waterfal
       ArrowRight: () => (event.shiftKey ? change(0.2, 0.2) : walk(0, 1)),
       ArrowUp: () => walk(-1, 0),
       ArrowDown: () => walk(1, 0),
-      Enter: () => lane && open(lane.agentId, current),
+      Enter: () => currentLane && enter(currentLane),
     };
     const move = moves[event.key];
     if (move === undefined) return;
@@ -168,9 +175,9 @@ export function Waterfall({ tabs, isRunning, agents, spans, selected }: Waterfal
         ref={scroller}
         role="group"
         tabIndex={0}
-        aria-label="Timeline. Arrow keys walk from bar to bar, Enter opens, plus and minus zoom, 0 shows all."
+        aria-label="Timeline. Arrow keys walk from bar to bar, Enter opens a bar or a group, plus and minus zoom, 0 shows all."
         onKeyDown={onKeyDown}
-        onBlur={() => setCurrent(undefined)}
+        onBlur={() => setPlace(undefined)}
       >
         <canvas
           ref={canvas}
@@ -191,54 +198,28 @@ export function Waterfall({ tabs, isRunning, agents, spans, selected }: Waterfal
             className="tip"
             style={{ left: Math.min(hovered.x + 12, size.width - 180), top: hovered.y + size.top + 14 }}
           >
-            {spanWords(hovered.span, { zero: spans.start, end }).map((line) => (
+            {hovered.words.map((line) => (
               <div key={line}>{line}</div>
             ))}
           </div>
         )}
       </div>
       <p className="hidden" role="status">
-        {current && [laneName(lanes, current), ...spanWords(current, { zero: spans.start, end })].join(", ")}
+        {currentLane && placeWords(currentLane, current, times).join(", ")}
       </p>
     </>
   );
 }
 
-function laneName(lanes: readonly Lane[], span: Span): string {
-  return lanes.find(({ spans }) => spans.includes(span))?.label ?? "";
+/** Returns what identifies a lane when the lanes have changed. */
+function keyOf(lane: Lane): string {
+  return "group" in lane ? lane.group.key : lane.agentId;
 }
 
-/** Describes a bar: what it is, when it was, and what it took. */
-function spanWords(span: Span, { zero, end }: { readonly zero: number; readonly end: number }): readonly string[] {
-  const until = span.end ?? end;
-  const what = span.kind === "asking" ? `${span.name}, waiting for you` : span.name;
-  const range = `${axisWords(span.start - zero)} to ${axisWords(until - zero)}`;
-  const spent = span.tokens === undefined ? [] : [`${formatTokens(span.tokens)} tokens, ${formatCost(span.costUsd)}`];
-  return [
-    `${what}${span.result === undefined ? "" : `, ${span.result}`}`,
-    `${formatMs(until - span.start)}, from ${range}`,
-    ...spent,
-  ];
-}
-
-/** Returns the lanes of the agents that have begun, one below the other. */
-function lanesOf(agents: readonly AgentView[], { lanes }: Spans): readonly Lane[] {
-  let y = 0;
-  return agents.flatMap((agent): readonly Lane[] => {
-    const { spans } = lanes.get(agent.agentId) ?? {};
-    if (spans === undefined) return [];
-    const rows = spans.reduce((most, { row }) => Math.max(most, row + 1), 1);
-    const lane = {
-      agentId: agent.agentId,
-      label: nameOf(agent),
-      depth: agent.path.length,
-      spans,
-      y,
-      height: heightOf(rows),
-    };
-    y += lane.height;
-    return [lane];
-  });
+/** Describes the place that the keys have reached. */
+function placeWords(lane: Lane, span: Span | undefined, times: Parameters<typeof spanWords>[1]): readonly string[] {
+  if ("group" in lane) return groupWords(lane, times);
+  return [lane.label, ...(span === undefined ? [] : spanWords(span, times))];
 }
 
 /** Scrolls until a lane is visible. */

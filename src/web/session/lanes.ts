@@ -1,0 +1,81 @@
+import type { Span, Spans } from "../../client/index.ts";
+import { formatCount } from "../../lib/portable.ts";
+import type { AgentId } from "../../protocol/index.ts";
+import { formatCost, formatMs, formatTokens } from "../parts/format.ts";
+import { nameOf } from "./agent-words.ts";
+import { axisWords, heightOf } from "./draw-waterfall.ts";
+import type { GroupRow, TreeRow } from "./tree-rows.ts";
+
+/** A lane of the timeline: the spans of an agent, in one or more rows, or how many agents of a group worked when. */
+export type Lane = AgentLane | GroupLane;
+
+interface LaneBase {
+  readonly label: string;
+  readonly depth: number;
+  /** Distance from the first lane in pixels. */
+  readonly y: number;
+  readonly height: number;
+}
+
+export interface AgentLane extends LaneBase {
+  readonly agentId: AgentId;
+  readonly spans: readonly Span[];
+}
+
+export interface GroupLane extends LaneBase {
+  readonly group: GroupRow;
+  /** Spans of its agents. */
+  readonly spans: readonly (readonly Span[])[];
+}
+
+/** Returns the lanes of the agents that have begun, and of groups, one below the other. */
+export function lanesOf(rows: readonly TreeRow[], { lanes }: Spans): readonly Lane[] {
+  let y = 0;
+  return rows.flatMap((row): readonly Lane[] => {
+    const top = y;
+    if (row.kind === "group") {
+      const spans = row.members.map(({ agentId }) => lanes.get(agentId)?.spans ?? []);
+      const label = `${row.isOpen ? "▾" : "▸"} ${row.type} ${row.state} · ${formatCount(row.members.length)}`;
+      y += heightOf(1);
+      return [{ group: row, label, depth: 0, spans, y: top, height: heightOf(1) }];
+    }
+    const { agentId, path } = row.agent;
+    const spans = lanes.get(agentId)?.spans;
+    if (spans === undefined) return [];
+    const height = heightOf(spans.reduce((most, span) => Math.max(most, span.row + 1), 1));
+    y += height;
+    return [{ agentId, label: nameOf(row.agent), depth: path.length, spans, y: top, height }];
+  });
+}
+
+interface Times {
+  /** Start of the session. */
+  readonly zero: number;
+  /** End of open spans. */
+  readonly end: number;
+}
+
+/** Describes a bar: what it is, when it was, and what it took. */
+export function spanWords(span: Span, { zero, end }: Times): readonly string[] {
+  const until = span.end ?? end;
+  const what = span.kind === "asking" ? `${span.name}, waiting for you` : span.name;
+  const range = `${axisWords(span.start - zero)} to ${axisWords(until - zero)}`;
+  const spent = span.tokens === undefined ? [] : [`${formatTokens(span.tokens)} tokens, ${formatCost(span.costUsd)}`];
+  return [
+    `${what}${span.result === undefined ? "" : `, ${span.result}`}`,
+    `${formatMs(until - span.start)}, from ${range}`,
+    ...spent,
+  ];
+}
+
+/** Describes a group, and how many of its agents were busy at a time. */
+export function groupWords({ group, spans }: GroupLane, { zero, end }: Times, time?: number): readonly string[] {
+  const { type, state, members, isOpen } = group;
+  const busy = (at: number): number =>
+    spans.filter((each) => each.some((span) => span.start <= at && (span.end ?? end) > at)).length;
+  return [
+    `${formatCount(members.length)} ${type} agents, ${state}`,
+    ...(time === undefined ? [] : [`${formatCount(busy(time))} busy at ${axisWords(time - zero)}`]),
+    isOpen ? "Click or Enter closes the group" : "Click or Enter shows its agents",
+  ];
+}
