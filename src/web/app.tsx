@@ -56,7 +56,7 @@ export function App(): ReactNode {
       )}
       {isSignedOut && sessions === undefined ? (
         <main className="alone">
-          <Problem title="The server was restarted">
+          <Problem title="The server was restarted" isPage>
             Open the link that it printed: every start has a new token.
           </Problem>
         </main>
@@ -102,7 +102,8 @@ function LinkNote({ link: { state, error } }: { readonly link: Link }): ReactNod
   return (
     <p className="link-note" role="status">
       {state === "lost" ? "Connection lost. " : ""}
-      {error?.detail} {state === "lost" && "What you see may be out of date. Connecting again…"}
+      {state === "lost" && error?.status === 0 ? "Check that the server is running." : error?.detail}{" "}
+      {state === "lost" && "What you see may be out of date. Connecting again…"}
     </p>
   );
 }

@@ -17,7 +17,7 @@ const token = await signIn();
 if (token === undefined) {
   root.render(
     <main className="alone">
-      <Problem title="Not signed in">
+      <Problem title="Not signed in" isPage>
         Open the link that <code>retinue serve</code> printed. It contains the token that this page needs. The link
         works in one browser. To use another one, restart the server.
       </Problem>

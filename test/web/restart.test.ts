@@ -139,7 +139,7 @@ describe("a session on the page", () => {
     link = await scene.startServer();
     await page.goto(link);
     await page.goto(url);
-    await page.getByText(`1 line can't be read and was skipped (${ended + 1})`).waitFor();
+    await page.getByText(`Line ${ended + 1} of this transcript can't be read and was skipped.`).waitFor();
     await page.locator(".call", { hasText: "Read" }).getByText("result lost").waitFor();
   });
 

@@ -84,11 +84,6 @@ function laneOf({ lanes }: Spans, agentId: AgentId): SpanLane {
 
 function foldLine(lane: SpanLane, event: Line): void {
   const { spans, open, names } = lane;
-  const begin = (key: string, span: Omit<Span, "start" | "row">): void => {
-    const begun: Span = { ...span, start: event.at, row: freeRow(lane) };
-    spans.push(begun);
-    open.set(key, begun);
-  };
   const end = (key: string, result?: Span["result"]): Span | undefined => {
     const span = open.get(key);
     if (span === undefined) return undefined;
@@ -96,6 +91,13 @@ function foldLine(lane: SpanLane, event: Line): void {
     span.result = result;
     open.delete(key);
     return span;
+  };
+  const begin = (key: string, span: Omit<Span, "start" | "row">): void => {
+    // The line that ended the last one may be damaged.
+    end(key);
+    const begun: Span = { ...span, start: event.at, row: freeRow(lane) };
+    spans.push(begun);
+    open.set(key, begun);
   };
   switch (event.type) {
     case "model.requested":

@@ -2,15 +2,17 @@ import type { ReactNode } from "react";
 
 interface ProblemProps {
   readonly title: string;
+  /** Set if it is all that the page shows. */
+  readonly isPage?: true | undefined;
   /** What happened and what to do. */
   readonly children: ReactNode;
 }
 
 /** Shows what is wrong in place of the content. */
-export function Problem({ title, children }: ProblemProps): ReactNode {
+export function Problem({ title, isPage, children }: ProblemProps): ReactNode {
   return (
     <div className="problem" role="alert">
-      <h2>{title}</h2>
+      {isPage ? <h1>{title}</h1> : <h2>{title}</h2>}
       <p>{children}</p>
     </div>
   );

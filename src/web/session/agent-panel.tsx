@@ -127,7 +127,8 @@ function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
   }, [client, id, agentId, contextTokens]);
   if (report === undefined || report.agentId !== agentId) return null;
   const { used, window, parts } = report;
-  const whole = window ?? used;
+  /** The first bar shows how full the window is, the last one what fills it. */
+  const lengths = window === undefined ? [used] : [window, used];
   const shown = parts.slice(0, COLORS);
   const others = parts.slice(COLORS).reduce((sum, { tokens }) => sum + tokens, 0);
   const all = others > 0 ? [...shown, { name: plural(parts.length - COLORS, "other part"), tokens: others }] : shown;
@@ -137,8 +138,7 @@ function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
         Context window
         {window !== undefined && <span className="number">{percent(used, window)}</span>}
       </h3>
-      {/* The first bar shows how full the window is, the second one what fills it. */}
-      {[whole, used].map((length, row) => (
+      {lengths.map((length, row) => (
         <div key={row} className="context-bar" aria-hidden="true">
           {all.map(({ name, tokens }) => (
             <span key={name} className={`part ${kindOf(name)}`} style={{ width: percent(tokens, length, 2) }} />

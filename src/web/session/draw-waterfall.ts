@@ -47,7 +47,7 @@ export interface Drawing {
 
 /** Returns the width of the labels. */
 export function leftOf(width: number): number {
-  return Math.min(200, Math.max(88, width * 0.24));
+  return Math.min(200, Math.max(124, width * 0.24));
 }
 
 /** Draws the visible lanes. Bars that fall on the same pixels are drawn once. */
@@ -83,7 +83,7 @@ export function drawWaterfall(canvas: HTMLCanvasElement, drawing: Drawing): void
     context.clip();
     if ("agentId" in lane) for (const span of lane.spans) drawSpan(context, { span, y, drawing, color });
     else {
-      const strip = { spans: lane.spans, left, right: width - RIGHT, y: y + 3, height: lane.height - 6 };
+      const strip = { spans: lane.spans, left, right: width - RIGHT, y: y + GAP, height: lane.height - 2 * GAP };
       drawDensity(context, { ...strip, colorOf: fillOf, edgesOf: (span) => edgesOf(span, drawing) }, color);
     }
     context.restore();
@@ -93,7 +93,10 @@ export function drawWaterfall(canvas: HTMLCanvasElement, drawing: Drawing): void
     context.clip();
     context.fillStyle = color(isSelected || "group" in lane ? "text" : "dim");
     const indent = 16 + 8 * Math.min(lane.depth, 4);
-    context.fillText(fitted(context, lane.label, left - 12 - indent), indent, y + GAP + ROW / 2);
+    for (const [row, label] of lane.label.entries()) {
+      if (row > 0) context.fillStyle = color("dim");
+      context.fillText(fitted(context, label, left - 12 - indent), indent, y + GAP + ROW * (row + 0.5));
+    }
     context.restore();
   }
   if (drag !== undefined) {

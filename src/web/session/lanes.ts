@@ -10,7 +10,8 @@ import type { GroupRow, TreeRow } from "./tree-rows.ts";
 export type Lane = AgentLane | GroupLane;
 
 interface LaneBase {
-  readonly label: string;
+  /** One line, or two for a group. */
+  readonly label: readonly string[];
   readonly depth: number;
   /** Distance from the first lane in pixels. */
   readonly y: number;
@@ -35,16 +36,16 @@ export function lanesOf(rows: readonly TreeRow[], { lanes }: Spans): readonly La
     const top = y;
     if (row.kind === "group") {
       const spans = row.members.map(({ agentId }) => lanes.get(agentId)?.spans ?? []);
-      const label = `${row.isOpen ? "▾" : "▸"} ${row.type} ${row.state} · ${formatCount(row.members.length)}`;
-      y += heightOf(1);
-      return [{ group: row, label, depth: 0, spans, y: top, height: heightOf(1) }];
+      const label = [`${row.isOpen ? "▾" : "▸"} ${row.type}`, `${formatCount(row.members.length)} ${row.state}`];
+      y += heightOf(2);
+      return [{ group: row, label, depth: 0, spans, y: top, height: heightOf(2) }];
     }
     const { agentId, path } = row.agent;
     const spans = lanes.get(agentId)?.spans;
     if (spans === undefined) return [];
     const height = heightOf(spans.reduce((most, span) => Math.max(most, span.row + 1), 1));
     y += height;
-    return [{ agentId, label: nameOf(row.agent), depth: path.length, spans, y: top, height }];
+    return [{ agentId, label: [nameOf(row.agent)], depth: path.length, spans, y: top, height }];
   });
 }
 
@@ -76,6 +77,12 @@ export function groupWords({ group, spans }: GroupLane, { zero, end }: Times, ti
   return [
     `${formatCount(members.length)} ${type} agents, ${state}`,
     ...(time === undefined ? [] : [`${formatCount(busy(time))} busy at ${axisWords(time - zero)}`]),
-    isOpen ? "Click or Enter closes the group" : "Click or Enter shows its agents",
+    time === undefined
+      ? isOpen
+        ? "open, Enter closes the group"
+        : "Enter shows them"
+      : isOpen
+        ? "Click to close the group"
+        : "Click to show them",
   ];
 }

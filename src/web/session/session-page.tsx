@@ -39,7 +39,7 @@ export function SessionPage({ id, agentId }: SessionPageProps): ReactNode {
   if (store === undefined) return <main className="alone" />;
   return (
     <ShownSession store={store} id={id}>
-      <Session store={store} agentId={agentId ?? MAIN_AGENT} />
+      <Session id={id} store={store} agentId={agentId ?? MAIN_AGENT} />
     </ShownSession>
   );
 }
@@ -67,11 +67,12 @@ const regionNames: Readonly<Record<Region, string>> = {
 };
 
 interface SessionProps {
+  readonly id: SessionId;
   readonly store: SessionStore;
   readonly agentId: AgentId;
 }
 
-function Session({ store, agentId }: SessionProps): ReactNode {
+function Session({ id, store, agentId }: SessionProps): ReactNode {
   const state = useStore(store);
   const { approvals: all } = useStore(useServer().store);
   const { view, info, isLoaded, liveAt, faults } = state;
@@ -96,10 +97,11 @@ function Session({ store, agentId }: SessionProps): ReactNode {
     [agents, agentId, toggled, isSearched],
   );
   const toggle = ({ key, isOpen }: GroupRow): void => setToggled(new Map(toggled).set(key, !isOpen));
-  const problem = problemOf(state);
+  const isAlone = view.seq === 0;
+  const problem = problemOf(state, isAlone);
   const isDeleted = isGone(state);
-  if (problem !== undefined && view.seq === 0) return <main className="alone">{problem}</main>;
-  const approvals = isDeleted ? [] : all.filter(({ question }) => question.sessionId === info?.id);
+  if (problem !== undefined && isAlone) return <main className="alone">{problem}</main>;
+  const approvals = isDeleted ? [] : all.filter(({ question }) => question.sessionId === id);
   const region = chosen ?? (approvals.length > 0 ? "needs" : "talk");
   const agent = agentOf(view, agentId);
   return (
@@ -139,7 +141,7 @@ function Session({ store, agentId }: SessionProps): ReactNode {
       <section className="region talk-region" aria-label="Conversation of the agent">
         {agentId !== MAIN_AGENT && agent !== undefined && (
           <p className="crumbs">
-            <a href={linkTo({ page: "session", id: store.get().info?.id ?? ("" as SessionId) })}>main</a>
+            <a href={linkTo({ page: "session", id })}>main</a>
             {pathWords(view, agent.path).slice(MAIN_AGENT.length)}
           </p>
         )}
@@ -227,16 +229,21 @@ function isGone({ closed, link }: SessionState): boolean {
 }
 
 /** Says what is wrong with the session or its connection, and what to do. */
-function problemOf(state: SessionState): ReactNode {
+function problemOf(state: SessionState, isAlone: boolean): ReactNode {
   const { link, view, info } = state;
+  const isPage = isAlone || undefined;
   if (isGone(state))
     return (
-      <Problem title="This session was deleted">
+      <Problem title="This session was deleted" isPage={isPage}>
         Its files are gone. <a href={linkTo({ page: "sessions" })}>Show the other sessions.</a>
       </Problem>
     );
   if (link.state === "refused" && link.error?.status !== 401)
-    return <Problem title="The session can't be shown">{link.error?.detail}</Problem>;
+    return (
+      <Problem title="The session can't be shown" isPage={isPage}>
+        {link.error?.detail}
+      </Problem>
+    );
   const skipped =
     view.skipped > 0
       ? `${plural(view.skipped, "recorded event")} can't be shown and ${view.skipped === 1 ? "was" : "were"} skipped.`
@@ -309,7 +316,7 @@ function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): Rea
           <meter aria-label="Budget spent" min={0} max={maxCost} value={totals.costUsd} high={maxCost * 0.8} />
         </span>
       )}
-      <SessionActions info={info} />
+      <SessionActions info={isDeleted ? undefined : info} />
     </div>
   );
 }

@@ -60,6 +60,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   const leaving = new AbortController();
   const store = createStore<SessionState>({
     ...newFoldedSession({ keep: KEEP }),
+    info: server.get().sessions?.find((each) => each.id === id),
     link: { state: "connecting" },
     isLoaded: false,
     liveAt: new Map(),

@@ -86,9 +86,7 @@ export function Transcript({
       <div className="column">
         {unreadable !== undefined && (
           <p className="note bad" role="status">
-            {plural(unreadable.length, "line")} can't be read and {unreadable.length === 1 ? "was" : "were"} skipped (
-            {unreadable.slice(0, MOST_NUMBERS).join(", ")}
-            {unreadable.length > MOST_NUMBERS && ", …"})
+            {unreadableWords(unreadable)}
           </p>
         )}
         {error !== undefined && (
@@ -130,6 +128,12 @@ export function Transcript({
 
 /** Number of line numbers to list. */
 const MOST_NUMBERS = 20;
+
+function unreadableWords(numbers: readonly number[]): string {
+  if (numbers.length === 1) return `Line ${numbers[0]} of this transcript can't be read and was skipped.`;
+  const listed = numbers.length > MOST_NUMBERS ? [...numbers.slice(0, MOST_NUMBERS), "…"] : numbers;
+  return `${numbers.length} lines of this transcript can't be read and were skipped: ${listed.join(", ")}`;
+}
 
 /** Says why a call has no result and will not get one in this run. */
 function missingWords(item: Item, openCalls: ReadonlySet<string>, { end, isCutOff }: AgentView): string | undefined {

@@ -62,7 +62,8 @@ function stateName(agent: AgentView): string {
   if (state === "waitingForApproval") return "waiting for you";
   if (state === "running") return "working";
   if (state === "waitingForAgents") return "waiting for agents";
-  return doingWords(agent);
+  // Groups say how their agents ended. That they can be resumed is in the details of each one.
+  return doingWords(agent).replace(/, can be resumed$/, "");
 }
 
 const order = ["waiting for you", "failed", "working", "waiting for agents", "cut", "stopped", "paused", "succeeded"];

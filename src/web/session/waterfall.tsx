@@ -3,6 +3,7 @@ import type { Span, Spans } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { useNow } from "../state/clock.ts";
 import { goTo } from "../state/route.ts";
+import { useColors } from "../state/theme.ts";
 import { type Drawing, drawWaterfall, laneAt, leftOf, type Range, spanAt, TOP, timeAt } from "./draw-waterfall.ts";
 import { focusedCall, focusedTurn } from "./focused-call.ts";
 import { groupWords, type Lane, lanesOf, spanWords } from "./lanes.ts";
@@ -34,6 +35,7 @@ interface Hovered {
 export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: WaterfallProps): ReactNode {
   const id = useSessionId();
   const now = useNow();
+  useColors();
   const scroller = useRef<HTMLDivElement>(null);
   const canvas = useRef<HTMLCanvasElement>(null);
   const [zoom, setZoom] = useState<Range>();
@@ -219,7 +221,7 @@ function keyOf(lane: Lane): string {
 /** Describes the place that the keys have reached. */
 function placeWords(lane: Lane, span: Span | undefined, times: Parameters<typeof spanWords>[1]): readonly string[] {
   if ("group" in lane) return groupWords(lane, times);
-  return [lane.label, ...(span === undefined ? [] : spanWords(span, times))];
+  return [...lane.label, ...(span === undefined ? [] : spanWords(span, times))];
 }
 
 /** Scrolls until a lane is visible. */

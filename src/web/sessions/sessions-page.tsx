@@ -28,7 +28,7 @@ export function SessionsPage(): ReactNode {
           <input
             type="search"
             aria-label="Search sessions"
-            placeholder="Search by prompt, directory, model or id"
+            placeholder="Search by prompt, model or id"
             value={search}
             onChange={({ target }) => setSearch(target.value)}
           />

@@ -1,3 +1,5 @@
+import { useEffect, useReducer } from "react";
+
 const KEY = "retinue-theme";
 
 export type Theme = "system" | "dark" | "light";
@@ -16,4 +18,19 @@ export function applyTheme(theme: Theme): void {
     localStorage.setItem(KEY, theme);
     document.documentElement.dataset["theme"] = theme;
   }
+}
+
+/** Renders the component again when the colors have changed, for what the browser does not draw by itself. */
+export function useColors(): void {
+  const [, renderAgain] = useReducer((count: number) => count + 1, 0);
+  useEffect(() => {
+    const media = matchMedia("(prefers-color-scheme: dark)");
+    const observer = new MutationObserver(renderAgain);
+    media.addEventListener("change", renderAgain);
+    observer.observe(document.documentElement, { attributes: true });
+    return () => {
+      media.removeEventListener("change", renderAgain);
+      observer.disconnect();
+    };
+  }, []);
 }
