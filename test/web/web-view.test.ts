@@ -224,6 +224,22 @@ describe("the web view", () => {
     expect(await barriersIn(page)).toEqual([]);
   });
 
+  it("opens a group of many agents in the timeline with the keys", async () => {
+    const failed = page.getByRole("treeitem", { name: /general-purpose failed/ });
+    await page.getByRole("treeitem", { name: /^main/ }).click();
+    const place = page.locator(".time-region").getByRole("status");
+    await page.getByRole("group", { name: /^Timeline/ }).focus();
+    do await page.keyboard.press("ArrowDown");
+    while (!(await place.textContent())?.includes("general-purpose agents, failed"));
+    expect(await place.textContent()).toContain("Enter shows them");
+    await page.keyboard.press("Enter");
+    await expect.poll(() => failed.getAttribute("aria-expanded")).toBe("true");
+    await page.keyboard.press("ArrowDown");
+    await expect.poll(() => place.textContent()).toContain("package 7, turn 1");
+    await page.keyboard.press("Enter");
+    await page.getByText("Review package 7.").waitFor();
+  });
+
   it("says that a session was deleted", async () => {
     await page.goto(`${scene.url}/#/session/0197nothing`);
     await page.getByText("This session was deleted").waitFor();
