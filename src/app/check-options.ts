@@ -15,7 +15,7 @@ export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, Opti
 /** Checks a library function's options, so that programs without type checking notice an invalid one. */
 export function checkOptions<Options>(name: string, options: Options, types: OptionTypes<Options>): void {
   if (!isRecord(options))
-    throw optionError(`${capitalized(name)} must be an object with options`, "See docs/library.md.");
+    throw optionError(`${capitalized(name)} needs an object with options`, "docs/library.md lists them.");
   const table = new Map<string, OptionType>(Object.entries(types));
   for (const option of Object.keys(options)) if (!table.has(option)) throw unknownOption(name, option, table.keys());
   for (const [option, type] of table) checkOption(name, option, { value: options[option], type });

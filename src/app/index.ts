@@ -95,14 +95,14 @@ export {
   pruneWorktrees,
 } from "../workspace/index.ts";
 export type { CatalogOptions } from "./agents/agent-catalog.ts";
-export {
-  type AgentCallback,
-  type AgentEnvironment,
-  type AgentOptions,
-  type AgentPrompt,
-  defineAgent,
-  type HookOptions,
-} from "./agents/define-agent.ts";
+export type {
+  AgentCallback,
+  AgentEnvironment,
+  AgentOptions,
+  AgentPrompt,
+  HookOptions,
+} from "./agents/agent-options.ts";
+export { defineAgent } from "./agents/define-agent.ts";
 export {
   type AgentFileRefusal,
   changeAgentFile,

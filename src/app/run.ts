@@ -1,11 +1,12 @@
 import type { UserBlock } from "../protocol/index.ts";
-import { checkNames, checkOptions } from "./check-options.ts";
+import { checkNames, checkOptions, optionError } from "./check-options.ts";
 import type { Schema } from "./schemas/schema.ts";
 import { createStructuredOutput } from "./schemas/structured-output.ts";
-import { sessionOptionHints, sessionOptionTypes } from "./session/check-session-options.ts";
+import { sessionOptionTypes } from "./session/check-session-options.ts";
 import { openSession } from "./session/open-session.ts";
 import type { OutputValue, PromptOptions, PromptResult } from "./session/prompt-run.ts";
 import { promptOptionTypes } from "./session/session.ts";
+import { sessionOptionHints } from "./session/session-option-hints.ts";
 import type { SessionOptions } from "./session/session-options.ts";
 
 /** Options for `run`: the session's options, and a schema for the answer. `signal` also stops the run. */
@@ -30,6 +31,8 @@ export async function run<const Output extends Schema | undefined = undefined>(
   prompt: string | readonly UserBlock[],
   given: RunOptions<Output> = {},
 ): Promise<CompletedRun<OutputValue<Output>>> {
+  if (typeof prompt !== "string" && !Array.isArray(prompt))
+    throw optionError("run needs a prompt, as text or an array of blocks", "Call run(prompt, options).");
   const { output: _, ...hints } = sessionOptionHints;
   checkNames("run", given, hints);
   checkOptions("run", given, { ...sessionOptionTypes, ...promptOptionTypes });

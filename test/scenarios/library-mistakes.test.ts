@@ -67,6 +67,14 @@ it("refuses unknown options of rewind, and keeps the files", async () => {
   await session.close();
 });
 
+it("run says how to pass a prompt", async () => {
+  const failed = expect(run({ prompt: "Hello", options: {} } as never)).rejects;
+  await failed.toMatchObject({
+    message: expect.stringContaining("run needs a prompt"),
+    cure: "Call run(prompt, options).",
+  });
+});
+
 it("says that a scripted model has no answer left", async () => {
   const result = await run("Hello", { ...newPlace(), home: false, model: createScriptedModel([]) });
   expect(result.message).toMatch(/^The script has no answer to this request\. .*Hello$/s);
@@ -170,7 +178,7 @@ describe("a message", () => {
     expect(await failure(() => run("x", { outputs: {} } as never))).toBe(
       "run has no option outputs. Did you mean output?",
     );
-    expect(await opening(null)).toMatch("openSession must be an object with options");
+    expect(await opening(null)).toMatch("openSession needs an object with options");
     expect(await failure(() => loadSettings({} as never))).toMatch("loadSettings needs the home option");
     const tool = { name: "stock", description: "", input: {}, run: () => "" };
     expect(await opening({ tools: [tool] })).toMatch('The description option of the tool "stock" can\'t be ""');

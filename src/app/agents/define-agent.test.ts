@@ -2,6 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { readAgentJson } from "../../definitions/index.ts";
 import type { AgentDefinition } from "../../protocol/index.ts";
+import type { AgentOptions } from "./agent-options.ts";
 import { defineAgent, functionsFor, splitAgents, writePrompt } from "./define-agent.ts";
 
 const environment = { cwd: "/work", platform: "linux", docsDirectory: "/docs", stateDirectory: "/state" };
@@ -16,6 +17,20 @@ function read(agents: Readonly<Record<string, unknown>>) {
 }
 
 describe("an agent defined by a program", () => {
+  it.each([
+    [{ instructions: "You check." }, "defineAgent has no option instructions", "Use prompt."],
+    [{ name: "checker" }, "defineAgent has no option name", "The key in the agents option"],
+    [{ tols: [] }, "defineAgent has no option tols", "Did you mean tools?"],
+    [{ model: 3 }, "The model option of defineAgent can't be 3", "Use a non-empty string."],
+    [{ prompt: undefined }, "defineAgent needs the prompt option", "Use a string, or a function."],
+    [{ permissionMode: "accept" }, "The permissionMode option", 'Did you mean "acceptEdits"?'],
+  ])("is checked: %o", (options, message, cure) => {
+    const define = () => defineAgent({ description: "Checks.", prompt: "You check.", ...options } as AgentOptions);
+    expect(define).toThrowError(
+      expect.objectContaining({ message: expect.stringContaining(message), cure: expect.stringContaining(cure) }),
+    );
+  });
+
   it("is read like the JSON form, with every field", () => {
     const everything = defineAgent({
       description: "Checks things.",

@@ -26,8 +26,9 @@ import {
   skillNotices,
   unknownAgent,
 } from "./agent-diagnostics.ts";
+import type { AgentCallback } from "./agent-options.ts";
 import { type LoadedAgents, reloadable } from "./available-agents.ts";
-import { type AgentCallback, functionsFor, type SplitAgents, splitAgents, writePrompt } from "./define-agent.ts";
+import { functionsFor, type SplitAgents, splitAgents, writePrompt } from "./define-agent.ts";
 import { isGuide } from "./guide.ts";
 
 /** The main agent of a session, with everything that files, options and the embedding program define for it. */

@@ -22,6 +22,7 @@ import {
   strings,
 } from "../check-options.ts";
 import { checkTools } from "../tools/check-tools.ts";
+import { sessionOptionHints } from "./session-option-hints.ts";
 import type { SessionOptions } from "./session-options.ts";
 
 /** Throws a `UserError` if an option is invalid. */
@@ -55,33 +56,6 @@ export function checkSessionOptions(options: SessionOptions): void {
   throw optionError(`The settings option of openSession is invalid: ${first}`, cure);
 }
 
-const COST_LIMIT = "To limit the cost, use `settings: { budget: { usd: 1 } }`.";
-const APPROVER = "Use `approvals: { ask }`, a function that answers requests for approval.";
-
-/** Hints for option names from other libraries. */
-export const sessionOptionHints: Readonly<Record<string, string>> = {
-  budget: COST_LIMIT,
-  maxCost: COST_LIMIT,
-  maxCostUsd: COST_LIMIT,
-  maxBudgetUsd: COST_LIMIT,
-  appendSystemPrompt: "Use `systemPrompt: { append: text }`.",
-  customSystemPrompt: "Use systemPrompt.",
-  instructions: "Use systemPrompt.",
-  system: "Use systemPrompt.",
-  canUseTool: APPROVER,
-  onApproval: APPROVER,
-  abortController: "Use `signal: controller.signal`.",
-  abortSignal: "Use signal.",
-  maxSteps: "Use maxTurns.",
-  stopWhen: "Use maxTurns.",
-  apiKey: 'Set it as an environment variable, or with `environment: { ANTHROPIC_API_KEY: "…" }`.',
-  output: "Use it with a prompt: `session.prompt(text, { output })`, or with `run(text, { output })`.",
-  schema: "Use `output` with a prompt: `session.prompt(text, { output })`.",
-  handoffs: "Use agents.",
-  subagents: "Use agents.",
-  env: "Use environment.",
-};
-
 function unknownKeyProblem({ path, meant }: UnknownKey): string {
   return `the key ${path.join(".")} is unknown${meant === undefined ? "" : ` (did you mean ${meant}?)`}`;
 }
@@ -105,12 +79,12 @@ export const sessionOptionTypes: OptionTypes<SessionOptions> = {
   agent: optional(aString),
   coordinator: optional(aBoolean),
   systemPrompt: optional({
-    accepts: (value) => aString.accepts(value) || (isRecord(value) && typeof value["append"] === "string"),
-    description: "a non-empty string, or an object with append",
+    accepts: (value) => aString.accepts(value) || isAppended(value),
+    description: "a non-empty string, or an object with append and nothing else",
   }),
   agents: optional(anObject),
   trusted: optional(aBoolean),
-  entryPoint: optional(aString),
+  entryPoint: optional(oneOf(["cli", "sdk"])),
   provider: optional(aString),
   model: optional(modelOption),
   effort: optional(oneOf(efforts)),
@@ -136,6 +110,10 @@ export const sessionOptionTypes: OptionTypes<SessionOptions> = {
   signal: optional(anAbortSignal),
   onTrouble: optional(aFunction),
 };
+
+function isAppended(value: unknown): boolean {
+  return isRecord(value) && typeof value["append"] === "string" && Object.keys(value).length === 1;
+}
 
 /** Throws a `UserError` if the program's model does not describe itself. */
 export function checkModel(model: Model): void {

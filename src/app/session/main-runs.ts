@@ -28,7 +28,7 @@ import {
   type Thread,
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
-import type { AgentCallback } from "../agents/define-agent.ts";
+import type { AgentCallback } from "../agents/agent-options.ts";
 import { textBlocks } from "./prompt-content.ts";
 import { planChange } from "./session-permissions.ts";
 import { withCallback } from "./with-callback.ts";

@@ -13,7 +13,7 @@ import type {
 } from "../../protocol/index.ts";
 import type { AgentUpdates } from "../../runs/index.ts";
 import type { LoadedCatalogSettings } from "../agents/agent-catalog.ts";
-import type { AgentOptions } from "../agents/define-agent.ts";
+import type { AgentOptions } from "../agents/agent-options.ts";
 import type { Environment } from "../directories.ts";
 import type { AgentTool, CustomTool } from "../tools/tool-types.ts";
 

@@ -2,7 +2,7 @@ import { describeError } from "../../lib/index.ts";
 import type { Clock } from "../../ports/index.ts";
 import type { DurableEvent, EventOf, Line, RunResult } from "../../protocol/index.ts";
 import type { Run } from "../../runs/index.ts";
-import type { AgentCallback } from "../agents/define-agent.ts";
+import type { AgentCallback } from "../agents/agent-options.ts";
 
 export interface CallbackOptions {
   readonly agentType: string;

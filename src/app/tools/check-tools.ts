@@ -32,11 +32,12 @@ export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
   }
 }
 
-/** Throws a `UserError` if a tool that the program defines can't be used. */
-export function checkTool(tool: CustomTool | AgentTool): void {
-  checkNames(nameOf(tool), tool, otherNames);
-  if (isRecord(tool) && "agent" in tool) checkOptions(nameOf(tool), tool, agentToolTypes);
-  else checkOptions(nameOf(tool), tool, types);
+/** Throws a `UserError` if a tool that the program defines can't be used. `by` names what accepts the tool. */
+export function checkTool(tool: CustomTool | AgentTool, by = "a tool in tools"): void {
+  const name = isRecord(tool) && typeof tool["name"] === "string" ? `the tool "${tool["name"]}"` : by;
+  checkNames(name, tool, otherNames);
+  if (isRecord(tool) && "agent" in tool) checkOptions(name, tool, agentToolTypes);
+  else checkOptions(name, tool, types);
   checkName(tool.name);
   if (!("agent" in tool)) checkSchemas(tool);
 }
@@ -53,9 +54,10 @@ const otherNames = {
   needsApproval: "Leave out access; calls then need approval.",
 };
 
-function nameOf(tool: unknown): string {
-  return isRecord(tool) && typeof tool["name"] === "string" ? `the tool "${tool["name"]}"` : "a tool in tools";
-}
+const anInput: OptionType = {
+  accepts: isSchema,
+  description: "a schema from a library, or a JSON Schema (inputSchema is only for an input that can't be converted)",
+};
 
 const aSchema: OptionType = { accepts: isSchema, description: "a schema from a library, or a JSON Schema" };
 
@@ -72,7 +74,7 @@ const someText: OptionType = {
 const types: OptionTypes<CustomTool> = {
   name: aString,
   description: someText,
-  input: aSchema,
+  input: anInput,
   inputSchema: optional(anObject),
   output: optional(aSchema),
   access: optional(anAccess),

@@ -49,7 +49,7 @@ it("explains that an access function can't be asynchronous", async () => {
 });
 
 it.each([
-  [() => defineTool(undefined as never), "must be an object with options"],
+  [() => defineTool(undefined as never), "defineTool needs an object with options"],
   [() => defineTool({ ...common, input: { a: z.string() }, run: () => "" }), "object of schemas"],
   [() => defineTool({ ...common, input: z.string(), run: () => "" }), "must describe an object"],
   [() => agentTool({ name: "a", description: "A." } as never), "needs the input option"],

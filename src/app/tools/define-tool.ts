@@ -19,7 +19,7 @@ import type { AgentTool, CustomTool, ToolOptions } from "./tool-types.ts";
 export function defineTool<const Input extends Schema, Output extends Schema | undefined = undefined>(
   options: ToolOptions<Input, Output>,
 ): CustomTool {
-  checkTool(options);
+  checkTool(options, "defineTool");
   return options;
 }
 
@@ -32,6 +32,6 @@ export function defineTool<const Input extends Schema, Output extends Schema | u
  * ```
  */
 export function agentTool(options: AgentTool): AgentTool {
-  checkTool(options);
+  checkTool(options, "agentTool");
   return options;
 }

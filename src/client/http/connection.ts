@@ -55,7 +55,9 @@ export interface StreamOptions {
   readonly position?: (() => number) | undefined;
 }
 
-export function createConnection({ url, token, fetch: given, reconnect = {} }: ClientOptions): Connection {
+export function createConnection(options: ClientOptions): Connection {
+  checkOptions(options);
+  const { url, token, fetch: given, reconnect = {} } = options;
   const send = given ?? globalThis.fetch.bind(globalThis);
   const base = new URL(url);
   const { firstMs = 250, longestMs = 10_000, quietMs = 60_000 } = reconnect;
@@ -159,6 +161,16 @@ export function createConnection({ url, token, fetch: given, reconnect = {} }: C
  * Node drops a request's signal when it garbage-collects the request. Does not use `for await`, because not every
  * browser can iterate over a stream.
  */
+function checkOptions(options: ClientOptions | undefined): void {
+  const { url, token } = options ?? {};
+  if (typeof url !== "string" || !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : "")) {
+    const given = url === undefined ? "the url option" : `another url than ${JSON.stringify(url)}`;
+    throw new TypeError(`createClient needs ${given}. Use the address of the server, such as http://127.0.0.1:7333.`);
+  }
+  if (typeof token !== "string" && typeof token !== "function")
+    throw new TypeError("createClient needs the token option. Use a string, or a function that returns one.");
+}
+
 async function* textOf({ body }: Response, signal: AbortSignal): AsyncGenerator<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();

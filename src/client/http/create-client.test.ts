@@ -44,6 +44,14 @@ async function collect(url: string, options: EventOptions = {}): Promise<readonl
 }
 
 describe("the client", () => {
+  it.each([
+    [undefined, "createClient needs the url option. Use the address of the server"],
+    [{ url: "localhost:7333", token: "t" }, 'createClient needs another url than "localhost:7333"'],
+    [{ url: "http://127.0.0.1:7333" }, "createClient needs the token option"],
+  ])("refuses %o", (options, message) => {
+    expect(() => createClient(options as never)).toThrowError(message);
+  });
+
   it("sends each request in the form that the server expects, with the token", async () => {
     const receipt = { commandId: "c", status: "done", message: "Done." };
     const ok = sendJson(receipt);

@@ -1,0 +1,68 @@
+import type { PromptEnvironment } from "../../definitions/index.ts";
+import type { AgentDefinition, Effect, JsonObject, RunResult, ToolText } from "../../protocol/index.ts";
+
+/** Values that a prompt function may use. They contain no dates or ids, so that providers can cache the prompt. */
+export interface AgentEnvironment extends PromptEnvironment {
+  /** Real path of the workspace. */
+  readonly cwd: string;
+  /** Node's name for the platform, such as `linux` or `darwin`. */
+  readonly platform: string;
+}
+
+/** Returns an agent's prompt for the environment in which it works. */
+export type AgentPrompt = (environment: AgentEnvironment) => string;
+/** Called after each run of an agent, with its result. */
+export type AgentCallback = (result: RunResult) => void | Promise<void>;
+
+/** A hook command in an agent's definition. */
+export interface HookOptions {
+  /** Tools to match, such as `Bash` or `Edit|Write`; all tools if absent. */
+  readonly matcher?: string;
+  readonly command: string;
+  /** Timeout in seconds. */
+  readonly timeout?: number;
+}
+
+type SameInFiles =
+  | "model"
+  | "effort"
+  | "permissionMode"
+  | "maxTurns"
+  | "contextTokens"
+  | "budget"
+  | "acceptance"
+  | "color"
+  | "background"
+  | "memory"
+  | "skills"
+  | "isolation"
+  | "omitProjectContext"
+  | "forkContext"
+  | "criticalReminder"
+  | "initialPrompt"
+  | "hidden";
+
+/** The fields of an agent file, and two functions that files can't contain. The agent's name is its key in `agents`. */
+export interface AgentOptions extends Pick<AgentDefinition, "description" | SameInFiles> {
+  readonly prompt: string | AgentPrompt;
+  /**
+   * Tools that the agent has, optionally with a limit, as in `Bash(git diff *)`. If absent, it has all of its parent's
+   * tools.
+   */
+  readonly tools?: readonly ToolText[] | undefined;
+  /** Tools, or uses of tools, that the agent does not have. */
+  readonly disallowedTools?: readonly ToolText[] | undefined;
+  /** Tools without which the agent can't be started. */
+  readonly requiredTools?: readonly ToolText[] | undefined;
+  /** Called after each run. If it throws, the run gets a notice, but its result does not change. */
+  readonly callback?: AgentCallback;
+  /** Timeout in seconds, or as a duration such as `5m`. */
+  readonly timeout?: number | string;
+  /** One effect for all tools, or effects by tool, or by tool and pattern. */
+  readonly permission?: Effect | Readonly<Record<string, Effect | Readonly<Record<string, Effect>>>>;
+  /** Names of configured servers, or servers with their own configuration. */
+  readonly mcpServers?: readonly (string | Readonly<Record<string, JsonObject>>)[];
+  readonly hooks?: Readonly<
+    Partial<Record<"PreToolUse" | "PostToolUse" | "Stop" | "SubagentStop", readonly HookOptions[]>>
+  >;
+}
