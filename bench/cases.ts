@@ -11,6 +11,7 @@ import { delegationCase } from "./delegation-case.ts";
 import type { Figure } from "./figure.ts";
 import { forkCase } from "./fork-case.ts";
 import { grepCase } from "./grep-case.ts";
+import { libraryCase } from "./library-case.ts";
 import { pushbackCase } from "./pushback-case.ts";
 import { sandboxCase } from "./sandbox-case.ts";
 import { serverCase } from "./server-case.ts";
@@ -28,6 +29,7 @@ export const cases: Record<string, () => Promise<Figure[]>> = {
   delegation: delegationCase,
   start: startCase,
   help: helpCase,
+  library: libraryCase,
   gap: gapCase,
   long: longCase,
   resume: resumeCase,
