@@ -185,6 +185,7 @@ export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type Trus
 export { unpricedModel } from "./commands/unpriced-model.ts";
 export { createDirectoryWorker, type DirectoryWorker, type DirectoryWorkerOptions } from "./commands/worker.ts";
 export { stateDirectory } from "./directories.ts";
+export { openSession as openSessionLazily, run as runLazily } from "./library.ts";
 export { type CompletedRun, type RunOptions, run } from "./run.ts";
 export type { Schema, SchemaValue, StandardSchema } from "./schemas/schema.ts";
 export { openSession } from "./session/open-session.ts";

@@ -18,15 +18,7 @@ export interface CompletedRun<Output = undefined> extends PromptResult<Output> {
   readonly notices: readonly string[];
 }
 
-/**
- * Runs one prompt in a new session, or in the one that `resume` names, and closes the session. Rejects with a
- * `UserError` if the session can't be opened, for example because of an invalid option; otherwise resolves, and
- * `outcome` says how the run ended.
- *
- * ```ts
- * const { outcome, text } = await run("Which files define routes?");
- * ```
- */
+/** Does the work of `run` in library.ts. */
 export async function run<const Output extends Schema | undefined = undefined>(
   prompt: string | readonly UserBlock[],
   given: RunOptions<Output> = {},

@@ -1,10 +1,10 @@
 import { spawnSync } from "node:child_process";
-import { readFileSync } from "node:fs";
+import { readFileSync, statSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { expect, it } from "vitest";
 import { root } from "./temporary-house.ts";
 
-it("importing the library loads a few files and no package", () => {
+it("importing the library loads a few small files and no package", () => {
   const files = new Set<string>();
   const packages = new Set<string>();
   const follow = (file: string): void => {
@@ -21,6 +21,9 @@ it("importing the library loads a few files and no package", () => {
   expect([...packages]).toEqual([]);
   expect(files.size).toBeGreaterThan(1);
   expect(files.size).toBeLessThan(20);
+  // The code of sessions has more than a megabyte. It is loaded with the first session.
+  const bytes = [...files].reduce((sum, file) => sum + statSync(file).size, 0);
+  expect(bytes).toBeLessThan(250_000);
 });
 
 it("an uncaught error prints a few lines, not the library", () => {

@@ -23,15 +23,7 @@ import type { SessionOptions } from "./session-options.ts";
 import { beginningMode, checkMode } from "./session-permissions.ts";
 import { openWorker } from "./session-tools.ts";
 
-/**
- * Opens a new session, or resumes one. Throws a `UserError` for problems that the user must fix.
- *
- * ```ts
- * const session = await openSession({ permissionMode: "acceptEdits", settings: { budget: { usd: 1 } } });
- * const { outcome, text } = await session.prompt("Fix the failing test.").result;
- * await session.close();
- * ```
- */
+/** Opens a new session, or resumes one. Throws a `UserError` for problems that the user must fix. */
 export function openSession(options: SessionOptions = {}): Promise<Session> {
   return openSessionOn(options, (worker) => options.worker ?? createLocalWorker(worker));
 }
