@@ -38,10 +38,15 @@ const otherNames = {
 
 const aText: OptionType = { accepts: (value) => typeof value === "string", description: "a string" };
 
+const toolNames: OptionType = {
+  ...strings,
+  description: "an array of tool names; your own tools belong in the tools option of openSession",
+};
+
 const types: OptionTypes<AgentOptions> = {
   description: aString,
   prompt: either(aText, aFunction),
-  tools: optional(strings),
+  tools: optional(toolNames),
   disallowedTools: optional(strings),
   requiredTools: optional(strings),
   model: optional(aString),

@@ -21,6 +21,7 @@ describe("an agent defined by a program", () => {
     [{ instructions: "You check." }, "defineAgent has no option instructions", "Use prompt."],
     [{ name: "checker" }, "defineAgent has no option name", "The key in the agents option"],
     [{ tols: [] }, "defineAgent has no option tols", "Did you mean tools?"],
+    [{ tools: [{ name: "price" }] }, "The tools option of defineAgent", "your own tools belong in the tools option"],
     [{ model: 3 }, "The model option of defineAgent can't be 3", "Use a non-empty string."],
     [{ prompt: undefined }, "defineAgent needs the prompt option", "Use a string, or a function."],
     [{ permissionMode: "accept" }, "The permissionMode option", 'Did you mean "acceptEdits"?'],
