@@ -1,14 +1,10 @@
 import type { Span } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
-import { formatAge, formatMs } from "../parts/format.ts";
 import { drawDensity } from "./draw-density.ts";
-import type { AgentLane, Lane } from "./lanes.ts";
+import { type AgentLane, axisWords, GAP, type Lane, ROW } from "./lanes.ts";
 
 /** Height of the axis above the lanes, in pixels. */
 export const TOP = 20;
-/** Height of a row of a lane, and of what is left free above and below the rows. */
-const ROW = 14;
-const GAP = 5;
 const BAR = 12;
 /** Height of a bar for time in which the agent itself does nothing. */
 const THIN = 3;
@@ -19,11 +15,6 @@ const RIGHT = 44;
 export interface Range {
   readonly from: number;
   readonly to: number;
-}
-
-/** Returns the height of a lane with a number of rows. */
-export function heightOf(rows: number): number {
-  return 2 * GAP + rows * ROW;
 }
 
 export interface Drawing {
@@ -202,11 +193,6 @@ function drawAxis(context: CanvasRenderingContext2D, drawing: Drawing, color: (n
     context.stroke();
     context.fillText(axisWords(time - zero, step), x, TOP / 2);
   }
-}
-
-export function axisWords(since: number, step = 1): string {
-  if (since < 1) return "0";
-  return since < 6e4 || step < 1e3 ? formatMs(since).replace(".0 s", " s") : formatAge(since);
 }
 
 /** Returns the lane at a place of the canvas. */

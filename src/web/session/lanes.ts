@@ -1,9 +1,8 @@
 import type { Span, Spans } from "../../client/index.ts";
 import { formatCount } from "../../lib/portable.ts";
 import type { AgentId } from "../../protocol/index.ts";
-import { formatCost, formatMs, formatTokens } from "../parts/format.ts";
+import { formatAge, formatCost, formatMs, formatTokens } from "../parts/format.ts";
 import { nameOf } from "./agent-words.ts";
-import { axisWords, heightOf } from "./draw-waterfall.ts";
 import type { GroupRow, TreeRow } from "./tree-rows.ts";
 
 /** A lane of the timeline: the spans of an agent, in one or more rows, or how many agents of a group worked when. */
@@ -27,6 +26,15 @@ export interface GroupLane extends LaneBase {
   readonly group: GroupRow;
   /** Spans of its agents. */
   readonly spans: readonly (readonly Span[])[];
+}
+
+/** Height of a row of a lane, and of what is left free above and below the rows. */
+export const ROW = 14;
+export const GAP = 5;
+
+/** Returns the height of a lane with a number of rows. */
+function heightOf(rows: number): number {
+  return 2 * GAP + rows * ROW;
 }
 
 /** Returns the lanes of the agents that have begun, and of groups, one below the other. */
@@ -85,4 +93,10 @@ export function groupWords({ group, spans }: GroupLane, { zero, end }: Times, ti
         ? "Click to close the group"
         : "Click to show them",
   ];
+}
+
+/** Describes a time of the axis, since the start of the session. */
+export function axisWords(since: number, step = 1): string {
+  if (since < 1) return "0";
+  return since < 6e4 || step < 1e3 ? formatMs(since).replace(".0 s", " s") : formatAge(since);
 }
