@@ -87,7 +87,7 @@ describe("retinue agents check", () => {
     expect(run.stderr).toMatch(/settings\.json:4: agents\.idle: There is no "prompt"/);
   });
 
-  it("accepts another text file in an agents directory, unless it is named itself", async () => {
+  it("accepts another text file in an agents directory, unless the file itself is named", async () => {
     const place = createPlace();
     write(place, { ".claude/agents/reviewer.md": reviewer, ".claude/agents/README.md": "# Agents\n" });
     expect(await retinue(["agents", "check"], place)).toMatchObject({

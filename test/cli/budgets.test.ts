@@ -63,7 +63,7 @@ describe("a budget", () => {
     expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${session} --max-spawns … "…"`);
   });
 
-  it("of an agent says which agent was cut, why, what to raise, and how to continue", async () => {
+  it("in an agent's definition names the agent that was cut, why, what to raise, and how to continue", async () => {
     const server = await serve(
       asking(
         [

@@ -22,7 +22,7 @@ const NOBODY = 65_534;
 interface Installation extends Place {
   readonly program: string;
   readonly server: ApiServer;
-  /** Directory of the compiled code in the state directory. */
+  /** Directory in the state directory that contains the compiled code. */
   readonly folder: string;
 }
 

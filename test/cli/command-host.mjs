@@ -1,5 +1,5 @@
-// Runs commands of the built program in one process, one after another: starting a process takes longer than most
-// commands do. Every command loads the bundle again, so that none sees state that another one left in memory.
+// Runs the built program's commands in one process, one after another, because starting a process takes longer than
+// most commands. Every command loads the bundle again, so that none sees state that another one left in memory.
 
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";

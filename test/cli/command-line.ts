@@ -69,7 +69,7 @@ export interface Ended {
   readonly stderr: string;
 }
 
-/** Runs a command in a process of its own. */
+/** Runs a command in a separate process. */
 export async function retinueProcess(words: readonly string[], options: StartOptions): Promise<Ended> {
   const child = startRetinue(words, options);
   child.stdin.on("error", () => undefined);

@@ -96,7 +96,7 @@ describe("the offline model, asked to map a large repository,", () => {
     expect(resultOf(await retinue(map, place)).result).toBe(result);
   });
 
-  it("names the parts that no agent could be sent to", async () => {
+  it("names the parts for which no agent could be started", async () => {
     const place = createPlace();
     writeLarge(place);
     mkdirSync(place.home);

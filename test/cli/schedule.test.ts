@@ -35,7 +35,7 @@ describe("retinue schedule", () => {
     expect((await schedule("list", "--json")).stdout).toBe("[]\n");
   });
 
-  it("gives every schedule an id of its own", async () => {
+  it("gives every schedule a unique id", async () => {
     const place = createPlace();
     const ids: string[] = [];
     for (let count = 0; count < 4; count += 1)
@@ -61,7 +61,7 @@ describe("retinue schedule", () => {
     expect(await retinue(tokens, place)).toMatchObject({ code: 0 });
   });
 
-  it("says how to trust the directory of an agent", async () => {
+  it("says how to trust an agent's directory", async () => {
     const place = createPlace();
     mkdirSync(join(place.cwd, ".agents/agents"), { recursive: true });
     const { code, stderr } = await retinue(["schedule", "add", "hourly", "-p", "x", "--agent", "helper"], place);

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createPlace, type Ended, type Place, retinue, retinueProcess, serve } from "./command-line.ts";
 
-/** A secret for every place of the settings and the environment that can hold one. */
+/** A secret for every place in the settings and the environment that can contain one. */
 const secrets = {
   env: "canary-env-5f1d",
   key: "canary-key-8b2e",
@@ -36,7 +36,7 @@ function setUp(url: string): { place: Place; environment: Record<string, string>
     },
     search: { engine: "brave", apiKeyEnv: "SEARCH_KEY", baseUrl: "http://127.0.0.1:1" },
     mcpServers: {
-      // Servers that can't be started are the ones that are reported.
+      // Only servers that can't be started are reported.
       program: {
         command: "no-such-program",
         args: ["--token", secrets.mcpArgument, `--api-key=${secrets.mcpArgument}`],

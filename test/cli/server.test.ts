@@ -13,7 +13,7 @@ const READ = "token-that-reads";
 const APPROVE = "token-that-approves";
 const tokens = { [READ]: ["read", "prompt"], [APPROVE]: ["read", "prompt", "approve"] } as const;
 
-/** A main agent that waits for an agent, which waits for approval. */
+/** A main agent that is waiting for an agent, which is waiting for approval. */
 const asking = {
   conversations: [
     {
@@ -56,7 +56,7 @@ function told(child: ChildProcessWithoutNullStreams, text: string): Promise<void
   });
 }
 
-/** Starts a run that waits for approval, and a server for its sessions. */
+/** Starts a run that needs approval, and a server for its sessions. */
 async function startAsking() {
   const place = createPlace();
   const run = startRetinue(["-p", "MAIN: go", "--on-ask", "wait"], { ...place, server: await serve(asking) });
@@ -67,13 +67,13 @@ async function startAsking() {
   return { place, result, server };
 }
 
-/** State directory of a user of the server who has no sessions of their own. */
+/** State directory of a user who has no sessions of their own. */
 function elsewhere(token: string | undefined, place: Place = createPlace()) {
   return { ...place, environment: token === undefined ? {} : { RETINUE_TOKEN: token } };
 }
 
 describe("the command line with --server", () => {
-  it("leaves at once on Ctrl+C, and says that the command was sent", async () => {
+  it("exits immediately on Ctrl+C, and says that the command was sent", async () => {
     const session = { id: "ses_1", cwd: "/w", state: "running", createdAt: 1, updatedAt: 1, turns: 1, approvals: 0 };
     const commanded = createDeferred<void>();
     const silent = createServer((request, response) => {
@@ -97,7 +97,7 @@ describe("the command line with --server", () => {
     });
   });
 
-  it("prints the answer of a server without control sequences", async () => {
+  it("prints a server's answer without control sequences", async () => {
     const session = { id: "ses_1", cwd: "/w", state: "running", createdAt: 1, updatedAt: 1, turns: 1, approvals: 0 };
     const message = "Done.\u001b]0;title\u0007\u001b[2J\u202e";
     const hostile = createServer((request, response) => {
@@ -120,7 +120,7 @@ describe("the command line with --server", () => {
     }
   });
 
-  it("prints the same as on the machine of the sessions, follows them and answers", async () => {
+  it("prints the same as on the sessions' own machine, follows them and answers", async () => {
     const { place, result, server } = await startAsking();
     const there = elsewhere(APPROVE);
     const option = ["--server", server.url];
@@ -187,7 +187,7 @@ describe("the command line with --server", () => {
     expect(jsonLines(await json)).toEqual(jsonLines(local));
   });
 
-  it("finds the token of a server of the same user, which can't approve, and says what to do without one", async () => {
+  it("finds the token of the same user's server, which can't approve calls, and says what to do without a token", async () => {
     const { place, result, server } = await startAsking();
     const option = ["--server", server.url.replace("127.0.0.1", "localhost")];
     const own = elsewhere(undefined);

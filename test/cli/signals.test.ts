@@ -46,7 +46,7 @@ describe("signals", () => {
     expect(resultOf(run)).toMatchObject({ outcome: "stopped", is_error: true });
   });
 
-  it("Ctrl+C while waiting for standard input ends at once, with a result for programs", async () => {
+  it("Ctrl+C while waiting for standard input ends the program immediately, with a result for programs", async () => {
     const place = createPlace();
     const child = startRetinue(["-p", "--output-format", "json", "--verbose"], place);
     const end = ended(child);

@@ -8,7 +8,7 @@ import { createPlace, ended, resultOf, retinue, serve, startRetinue } from "./co
 const price = { input: 3, output: 15 };
 const model = ["--model", "claude-sonnet-4-5"];
 
-/** Counts what a provider would charge for each request, independently of what Retinue records. */
+/** Computes what a provider would charge for each request, independently of Retinue's records. */
 function createBill() {
   const requests: { readonly input: number; readonly output: number }[] = [];
   return {

@@ -29,7 +29,7 @@ const task = (name: string) => ({
 
 interface Scene {
   readonly server: ApiServer;
-  /** Lets the agents answer. */
+  /** Makes the agents answer. */
   readonly answer: () => void;
 }
 
@@ -152,7 +152,7 @@ function results(server: ApiServer): readonly string[] {
 }
 
 describe.skipIf(!hasTerminals)("a call that needs approval", () => {
-  it("is shown in full on the terminal, and runs once, never, as edited, or always, as the user decides", async () => {
+  it("is shown in full on the terminal, and the user decides whether it runs once, never, as edited, or always", async () => {
     const replies = [
       bash("touch once\necho 'a\u202eb'"),
       bash("touch never"),
@@ -185,7 +185,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
     type("edited ");
     await until("edited ");
     type(lineEnd);
-    // A blank at the end can't be seen, so the command is shown again before it runs.
+    // A trailing space can't be seen, so the command is shown again before it runs.
     await until("Bash touch edited␠");
     await until(keys);
     type("y");

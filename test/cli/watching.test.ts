@@ -21,7 +21,9 @@ const task = (prompt: string, more: Readonly<Record<string, unknown>> = {}) => (
 });
 const bash = { tool: "Bash", input: { command: "touch made" } };
 
-/** A main agent that waits for an agent, which waits for approval, while another one works in the background. */
+/**
+ * A main agent that is waiting for an agent, which is waiting for approval, while another one works in the background.
+ */
 const waiting = {
   conversations: [
     {

@@ -1,4 +1,4 @@
-/** A fenced block of a page, with the test directive from the comment before it. */
+/** A fenced block on a page, with the test directive from the comment before it. */
 export interface Block {
   readonly language: string;
   readonly text: string;

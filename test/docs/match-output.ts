@@ -5,7 +5,7 @@ export function mismatch(shown: string, printed: string, language: string): stri
   return mismatchOfLines(shown, printed, fits);
 }
 
-/** All lines must match in order. A line that contains only `…` stands for any number of printed lines. */
+/** All lines must match in order. A line that contains only `…` matches any number of printed lines. */
 function mismatchOfLines(
   shown: string,
   printed: string,

@@ -139,7 +139,7 @@ function putOnPath(bin: string): void {
   chmodSync(program, 0o755);
 }
 
-/** Repository that each place gets a copy of, because copying it is faster than creating it. */
+/** Repository that is copied to each place, because copying is faster than creating it. */
 let template: string | undefined;
 
 function makeRepository(): string {

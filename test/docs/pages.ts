@@ -20,7 +20,7 @@ const names = [
     .filter((name) => name.endsWith(".md"))
     .map((name) => `docs/${name}`),
 ];
-/** The README and every page of docs. */
+/** The README and every page in docs. */
 export const pages: readonly Page[] = names.map((name) => {
   const text = readFileSync(join(root, name), "utf8");
   return { name, text, blocks: findBlocks(text) };
@@ -33,7 +33,7 @@ export function hasPrograms({ blocks }: Page): boolean {
   return blocks.some(({ language }) => language === "ts");
 }
 
-/** Runs every example of these pages, and follows their links. */
+/** Runs every example on these pages, and follows their links. */
 export function checkPages(pages: readonly Page[]): void {
   let directory: string;
   let programs: CheckedPrograms;

@@ -44,7 +44,7 @@ const task = (more: Record<string, unknown> = {}) => ({
 const write = { name: "Write", input: { file_path: "made.txt", content: "made\n" } };
 const check = "test -f made.txt";
 
-describe("the acceptance check in a call", () => {
+describe("a call's acceptance check", () => {
   it("runs after the agent, in its workspace, and exit code 0 makes the work verified", async () => {
     const { told, details, types, lines } = await walk(
       [{ calls: [task({ acceptance: check })] }, { text: "ok" }],
@@ -83,7 +83,7 @@ describe("the acceptance check in a call", () => {
     expect(details).toMatchObject({ outcome: "succeeded", verified: true });
   });
 
-  it("leaves the outcome unchanged if it fails again, with the output of the command", async () => {
+  it("leaves the outcome unchanged if it fails again, and reports the command's output", async () => {
     const command = "ls made.txt";
     const { told, details } = await walk(
       [{ calls: [task({ acceptance: command })] }, { text: "ok" }],
@@ -94,7 +94,7 @@ describe("the acceptance check in a call", () => {
     expect(told).toMatch(/\[verified: false \(ls made\.txt: exit code \d\)\]\n.*No such file/s);
   });
 
-  it("does not run if no one allows it: not verified, with the reason", async () => {
+  it("does not run if no one approves it, and reports the work as not verified, with the reason", async () => {
     const { told, details } = await walk(
       [{ calls: [task({ acceptance: "touch other.txt && true" })] }, { text: "ok" }],
       [{ text: "Made." }],

@@ -9,7 +9,7 @@ const reads = (...paths: string[]) => ({ calls: paths.map((file_path) => ({ name
 const addressIn = (text = ""): string => /retinue:\/\/\w+\/[\w-]+/.exec(text)?.[0] ?? "";
 const directoryOf = (transcript = ""): string => transcript.replace(/\.jsonl$/, "");
 
-/** Runs a session with a background agent and a long output. Returns the directory of its files and the addresses. */
+/** Runs a session with a background agent and a long output. Returns the session's directory and the addresses. */
 async function earlier(at: Place) {
   const { session, model } = await open(
     {
@@ -31,7 +31,7 @@ async function earlier(at: Place) {
   return { id: session.id, files: directoryOf(session.transcriptPath), output, result };
 }
 
-/** Resumes a session, or starts a new one, and lets its model read paths. Returns the results. */
+/** Resumes a session, or starts a new one, whose model reads the given paths. Returns the results. */
 async function readIn(paths: readonly string[], options: Options): Promise<readonly string[]> {
   let told: readonly Message[] = [];
   const step = (messages: readonly Message[]) => {
@@ -44,8 +44,8 @@ async function readIn(paths: readonly string[], options: Options): Promise<reado
 
 const idIn = (address: string): string => address.slice(address.lastIndexOf("/") + 1);
 
-describe("texts of a session", () => {
-  it("are read by address after it is resumed, and not in another session", async () => {
+describe("a session's texts", () => {
+  it("can be read by address after it is resumed, but not in another session", async () => {
     const at = newPlace();
     const { id, output, result } = await earlier(at);
     const [report, numbers] = await readIn([output, result], { at, resume: id });
@@ -56,7 +56,7 @@ describe("texts of a session", () => {
     expect(noNumbers).toContain("There is no saved result");
   });
 
-  it("are read by the paths that earlier versions told models, and nothing else in the directory is", async () => {
+  it("can be read by the paths that earlier versions gave to models, unlike other files in the directory", async () => {
     const at = newPlace();
     const { id, files, output, result } = await earlier(at);
     const saved = join(files, `results/${idIn(result)}.txt`);
@@ -87,7 +87,7 @@ describe("texts of a session", () => {
     for (const text of foreign) expect(text).toContain("Read was not run.");
   });
 
-  it("are open to every agent that has the tool", async () => {
+  it("can be read by every agent that has the tool", async () => {
     const answers: (readonly Message[])[] = [];
     const end = (messages: readonly Message[]) => {
       answers.push(messages);
@@ -122,7 +122,7 @@ describe("texts of a session", () => {
     ]);
   });
 
-  it("are read in a session that stores no files", async () => {
+  it("can be read in a session that stores no files", async () => {
     let told: readonly string[] = [];
     const { promise: finish, keep: finishChild } = promised();
     await walk(

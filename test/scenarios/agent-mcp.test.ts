@@ -91,7 +91,7 @@ const task = (prompt: string, type: string) => ({
 });
 
 describe("the main agent", () => {
-  it("has the tools of the configured servers after its own, with their instructions", async () => {
+  it("has the configured servers' tools after its own, with their instructions", async () => {
     const walked = await walk(() => ({ MAIN: [{ calls: [echo("notes", "hello")] }, { text: "Done." }] }), {
       settings: { mcpServers: { notes: server.config({ instructions: "Ask twice." }) } },
       allowedTools: ["mcp__notes"],
@@ -156,7 +156,7 @@ describe("a subagent", () => {
     ],
   });
 
-  it("has its own servers while it runs, which no other agent has, and which end with it", async () => {
+  it("has its own servers, which no other agent has and which end with it", async () => {
     counted.length = 0;
     const walked = await walk(script, { agents: agents(), allowedTools: ["mcp__desk"] });
     expect(resultsIn(walked.requests("CLERK")[1])).toEqual(["noted"]);
@@ -213,7 +213,7 @@ describe("servers in files", () => {
   const write = ({ cwd }: Place, servers: object) =>
     writeFileSync(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
 
-  it("from .mcp.json apply as they were when trusted, and not after a change", async () => {
+  it("from .mcp.json apply in the version that was trusted, not after a change", async () => {
     const at = newPlace();
     write(at, { notes: server.config() });
     expect(load(at).settings.mcpServers).toBeUndefined();

@@ -32,7 +32,7 @@ function newPlace() {
     mkdirSync(join(cwd, ".agents/agents"), { recursive: true });
     writeFileSync(join(cwd, ".agents/agents/guard.md"), agent(trace));
   };
-  /** Opens a session as the command line does, in which the main agent gives work to the agent at every prompt. */
+  /** Opens a session like the command line. Its main agent delegates to the agent at every prompt. */
   const open = async ({ trust = false, ...options }: { trust?: boolean } & SessionOptions = {}) => {
     const loaded = loadProjectSettings({ ...place, trust });
     const cast = createCast({ MAIN: [...main, ...main, ...main], CHILD: [...child, ...child, ...child] });
@@ -62,7 +62,7 @@ function newPlace() {
 const off = expect.stringMatching(/\/guard\.md:1: The hooks of the agent "guard" are off: .*retinue trust add/);
 
 describe("hooks in an agent file", () => {
-  it("run as they were trusted, and not after a change: the agent works, and the user is told", async () => {
+  it("run in the version that was trusted; after a change they are off, the agent still works, and the user gets a notice", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     await addTrust(place);
@@ -111,7 +111,7 @@ describe("hooks in an agent file", () => {
     },
   );
 
-  it("apply to a program as the user trusted them, or as they are if the user did not", async () => {
+  it("apply in a program in the version that the user trusted, or else in their current version", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     const program = { catalogSettings: undefined, trusted: true };

@@ -119,7 +119,7 @@ describe("an agent with its own worktree", () => {
     expect(readFileSync(join(at.cwd, "notes.txt"), "utf8")).toBe("alpha\n");
   });
 
-  it("keeps the limits of its parent", async () => {
+  it("keeps its parent's limits", async () => {
     const { model } = await walk(
       {
         MAIN: [{ calls: [task("CHILD: try")] }, { text: "ok" }],

@@ -9,7 +9,7 @@ const place = createPlace();
 afterAll(() => place.remove());
 
 describe("retinue approvals", () => {
-  it("answers a session in another process, even one that was killed while waiting; the first of two answers counts", async () => {
+  it("answers a session in another process, even one that was killed while waiting; only the first of two answers is used", async () => {
     const server = await createApiServer({
       script: {
         conversations: [
@@ -39,7 +39,7 @@ describe("retinue approvals", () => {
         environment: { RETINUE_CALL_ID: "main_1_0" },
       }).ended;
       expect(agents).toMatchObject({ code: 1, stderr: expect.stringContaining("can't answer for a person") });
-      /** Answers in a session of its own, after the environment was cleared of the tag that commands have. */
+      /** Answers in its own operating-system session, with the tag for commands removed from the environment. */
       const answerIn = (script: string) =>
         startCommandLine({
           place,

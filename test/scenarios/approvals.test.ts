@@ -52,7 +52,7 @@ const say = (verb: "allow" | "deny" | "always", more: Record<string, unknown> = 
 };
 
 describe("an inbox for all depths", () => {
-  it("contains a subagent's request before it is shown, and the answer lets the agent continue", async () => {
+  it("contains a subagent's request before it is shown, and the agent continues after the answer", async () => {
     const { result, cwd, asked, home } = await answered(
       {
         MAIN: [{ calls: [task("CHILD: make it")] }, { text: "Made." }],
@@ -104,7 +104,7 @@ describe("an inbox for all depths", () => {
     expect(result.facts.denied).toMatchObject([{ tool: "Bash", reason: "Keep it." }]);
   });
 
-  it("tells the model that the user denied a call, and not that no one was there", async () => {
+  it("tells the model that the user denied a call, not that no one could answer", async () => {
     const { model } = await answered(
       { MAIN: [{ calls: [bash("mkdir one")] }, { text: "Not made." }] },
       (request, place) => say("deny")(request, place),
@@ -150,7 +150,7 @@ describe("an inbox for all depths", () => {
     expect(["one", "two", "three"].filter((name) => existsSync(join(cwd, name)))).toEqual(["one"]);
   });
 
-  it("decides on changed input from the start, and treats what the approver wrote as allowed", async () => {
+  it("decides on changed input from the start, and treats the approver's own input as allowed", async () => {
     const answers = [{ inputJson: '{"command":"mkdir better"}' }, { inputJson: '{"command":"mkdir forbidden"}' }];
     const { model, cwd, asked } = await answered(
       { MAIN: [{ calls: [bash("mkdir one")] }, { calls: [bash("mkdir two")] }, { text: "Made." }] },
@@ -189,7 +189,7 @@ describe("a process that dies while a request is open", () => {
     ["allow", "approval.answered", { answer: "allow", by }],
     ["always", "tool.requested", { decision: { effect: "allow", rule: "Bash(mkdir one)", scope: "session" } }],
   ] as const)(
-    "does not ask again if the request was answered in the meantime (%s), even without an approver",
+    "does not ask again if the request was answered while it was closed (%s), even without an approver",
     async (verb, type, line) => {
       const { at, resume, requestId } = await killedWhileWaiting();
       const [waiting] = await listApprovals({ home: at.home });
@@ -245,7 +245,7 @@ describe("background agents", () => {
   it.each([
     ["no one is asked", { onAsk: "deny" }],
     ["the settings deny it", { settings: { background: { approvals: "deny" } } }],
-  ] as const)("continue with a denial if %s, and their report lists it", async (_, options) => {
+  ] as const)("continue after a denial if %s, and their report lists the denied call", async (_, options) => {
     const { model, cwd, home } = await answered(parts, () => {}, options);
     expect(existsSync(join(cwd, "one"))).toBe(false);
     expect(resultsIn(model.requests("CHILD")[1])[0]).toContain("This needs approval, and no one can approve it");
@@ -269,7 +269,7 @@ describe("a background launch", () => {
   it.each([
     ["allow", 1, true],
     ["deny", 2, false],
-  ] as const)("needs approval once, for what the definition lists (%s)", async (verb, questions, isMade) => {
+  ] as const)("needs approval once, for the rules in its definition (%s)", async (verb, questions, isMade) => {
     const kinds: string[] = [];
     const { asked, cwd } = await answered(
       parts,

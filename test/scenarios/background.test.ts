@@ -55,7 +55,7 @@ describe("background work that is disabled", () => {
 });
 
 describe("an agent with its own agents that is moved to the background", () => {
-  it("leaves them only tools for the background too", async () => {
+  it("leaves them only background tools too", async () => {
     const { promise: moved, keep: move } = promised();
     const { session, model } = await open(
       {
@@ -83,7 +83,7 @@ describe("an agent with its own agents that is moved to the background", () => {
 describe("agents whose parent ended before them", () => {
   const deep = { settings: { subagents: { maxDepth: 2 } } };
 
-  it("are reported to its caller, which waits for them", async () => {
+  it("are reported to its caller, which is waiting for them", async () => {
     const { promise: later, keep: finish } = promised();
     const { model, result, home, cwd, sessionId } = await walk(
       {
@@ -191,7 +191,7 @@ describe("background.waitSeconds", () => {
 it.each([
   ["with nothing else to do", { text: "I wait." }],
   ["by TaskOutput", { calls: [{ name: "TaskOutput", input: { task_id: "below", block: true, timeout: 600_000 } }] }],
-])("an agent that waits for its own agents lends them its slot: %s", async (_, waiting) => {
+])("an agent that is waiting for its own agents lends them its slot: %s", async (_, waiting) => {
   const { result, model } = await walk(
     {
       MAIN: [{ calls: [task("LEAD: go")] }, { text: "ok" }],

@@ -95,7 +95,7 @@ it("an agent that is stopped while another holds the rest of the budget is repor
     if (event.type === "run.ended") ends.push(event.reason);
     if (event.type !== "text.delta" && event.type !== "prompt.received") continue;
     begun += 1;
-    // Both agents have their prompt, and one is waiting for the model: the other waits for a slot, or is about to.
+    // Both agents have their prompts. One is waiting for the model, and the other is waiting for a slot or about to.
     if (begun === 3) setTimeout(() => run.stop("interrupted"), 50);
   }
   await session.close();

@@ -47,7 +47,7 @@ describe("a lost cache is reported with the part of the request that differs", (
     ]);
   });
 
-  it("but nothing is reported if a session continues unchanged", async () => {
+  it("nothing is reported if a session continues unchanged", async () => {
     expect(await missesBetween({}, {})).toEqual([]);
   });
 });

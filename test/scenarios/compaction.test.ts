@@ -125,7 +125,7 @@ describe("a session that exceeds its window", () => {
     expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
   });
 
-  it("never fails because of it: without a summary, there is a digest and a notice", async () => {
+  it("never fails because of a compaction: without a summary, there is a digest and a notice", async () => {
     const failure = { error: { code: "server" as const, message: "Down." } };
     const { result, lines, cast } = await walk({
       MAIN: [read("a.txt"), read("b.txt"), read("c.txt"), failure, { text: "All read." }],
@@ -177,7 +177,7 @@ describe("a subagent that exceeds its window", () => {
   });
 });
 
-describe("the setting compaction.percent", () => {
+describe("the compaction.percent setting", () => {
   it("sets the percentage of the window", async () => {
     const { cast } = await walk(
       { MAIN: [read("a.txt"), read("b.txt"), { text: "Sum." }, { text: "Done." }] },

@@ -8,7 +8,7 @@ import { mainLines, open, promised, resultsIn, task, watch } from "./delegation-
 
 const write = (path: string) => ({ name: "Write", input: { file_path: path, content: "new" } });
 
-/** Allows everything, and remembers what it was asked about. */
+/** Allows everything, and records the requests. */
 function allowing(): Approvals & { readonly asked: string[] } {
   const asked: string[] = [];
   return {
@@ -42,7 +42,7 @@ describe("the permission mode", () => {
     expect(changes).toMatchObject([{ mode: "acceptEdits" }]);
   });
 
-  it("never leaves a running subagent with more than the main agent", async () => {
+  it("never leaves a running subagent with more permissions than the main agent", async () => {
     const approvals = allowing();
     const { promise: later, keep: finish } = promised();
     const { session } = await open(
@@ -64,7 +64,7 @@ describe("the permission mode", () => {
     expect(approvals.asked).toEqual(["b.txt"]);
   });
 
-  it("can be plan for a while", async () => {
+  it("can be changed to plan and back", async () => {
     const { promise: later, keep: finish } = promised();
     const { session, model, cwd } = await open(
       {
@@ -128,7 +128,7 @@ describe("the permission mode", () => {
     await session.close();
   });
 
-  it("can't be freer than managed settings say, which also fix the model", async () => {
+  it("can't be more permissive than managed settings, which also fix the model", async () => {
     const file = "/etc/retinue/managed-settings.json";
     const settings = { permissions: { defaultMode: "default" }, model: "managed-model" } as const;
     const settingsOrigins: SettingsOrigin[] = [
@@ -150,7 +150,7 @@ describe("the permission mode", () => {
   });
 });
 
-it("can't be configured by another process that writes to the inbox of the session", async () => {
+it("can't be configured by another process that writes to the session's inbox", async () => {
   const { session, home } = await open({ MAIN: [{ text: "So far.", hangs: true }] });
   void session.prompt("MAIN: go");
   await watch(session).until(({ event }) => event.type === "model.requested");
@@ -196,7 +196,7 @@ describe("the model", () => {
     expect(JSON.stringify(other.requests("MAIN")[0])).toContain("You now run as the model");
   });
 
-  it("can't be one that no provider has", async () => {
+  it("must be one that a provider has", async () => {
     const { session } = await open({ MAIN: [] });
     await expect(session.setModel("nowhere/nothing")).rejects.toThrow("nowhere");
     expect(await session.send({ id: "c1", type: "configure" })).toMatchObject({
@@ -225,7 +225,7 @@ describe("compaction on demand", () => {
     expect(lines.filter(({ type }) => type === "conversation.compacted")).toMatchObject([{ trigger: "manual" }]);
   });
 
-  it("is refused while the main agent works, and if there is nothing to compact", async () => {
+  it("is refused while the main agent is working, and if there is nothing to compact", async () => {
     const { session } = await open({ MAIN: [{ text: "One." }, { text: "Two.", hangs: true }] });
     expect(() => session.compact()).toThrow("There is nothing to compact yet");
     await session.prompt("MAIN: one").result;

@@ -198,7 +198,7 @@ describe("prompts that arrive during a run", () => {
 });
 
 describe("a user's message to a subagent", () => {
-  it("is read by one that its caller waits for", async () => {
+  it("is read by a subagent that its caller is waiting for", async () => {
     const { promise: later, keep: finish } = promised();
     const { session, model } = await open({
       MAIN: [{ calls: [task("PART: look.")] }, { text: "Done." }],
@@ -217,7 +217,7 @@ describe("a user's message to a subagent", () => {
     expect(lastWords(model.requests("PART").at(-1))).toBe("Look in src only.");
   });
 
-  it("resumes one that has ended, even if the main agent has nothing to do, and its parent is notified", async () => {
+  it("resumes a subagent that has ended, even if the main agent has nothing to do, and its parent is notified", async () => {
     const { session, model } = await open(
       {
         MAIN: [{ calls: [task("PART: look.")] }, { text: "Done." }, { text: "Thanks." }],
@@ -318,7 +318,7 @@ describe("moving a subagent", () => {
     expect(lines.filter(({ type }) => type === "run.started")).toHaveLength(1);
   });
 
-  it("to the foreground can be undone: its parent goes on, and the agent stays in the background", async () => {
+  it("to the foreground can be undone: its parent continues, and the agent stays in the background", async () => {
     const { promise: between, keep: goOn } = promised();
     const { session } = await open({
       MAIN: [
@@ -349,7 +349,7 @@ describe("moving a subagent", () => {
     await session.close();
   });
 
-  it("to the foreground holds after the process was killed: the agent continues, and its parent waits for it", async () => {
+  it("to the foreground still applies after the process was killed: the agent continues, and its parent waits for it", async () => {
     const { promise: between, keep: goOn } = promised();
     const { session, home, cwd } = await open({
       MAIN: [
@@ -554,7 +554,7 @@ describe("a command", () => {
 
 type Watched = ReturnType<typeof watch>;
 
-/** Returns a condition for updates of the main agent. */
+/** Returns a condition for the main agent's updates. */
 function ofMain(isWanted: (event: SessionUpdate["event"]) => boolean): (update: SessionUpdate) => boolean {
   return ({ agentId, event }) => agentId === "main" && isWanted(event);
 }

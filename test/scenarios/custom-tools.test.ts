@@ -16,7 +16,7 @@ import {
 import { type ApiServer, type Conversation, createApiServer, messagesOf, type Reply } from "../../src/testing/index.ts";
 import { asAfterKill, mainLines, newPlace, type Place } from "./delegation-place.ts";
 
-/** A tool of the program: prices by product. Records its calls. */
+/** A tool defined by the program, which returns prices by product and records its calls. */
 function priceTool(calls: string[] = [], wait?: (signal: AbortSignal) => Promise<void>) {
   return defineTool({
     name: "price_of",
@@ -144,7 +144,7 @@ describe("a tool that the program defines", () => {
     expect(thrown).toBe("price_of failed: There is no such product.");
   });
 
-  it("passes hooks like a built-in tool", async () => {
+  it("is checked by hooks like a built-in tool", async () => {
     const seen: string[] = [];
     const { server } = await play(
       { MAIN: [ask({ product: "pear" }), say("Denied.")] },
@@ -352,7 +352,7 @@ it("accepts text, JSON and blocks as results", async () => {
   expect(server.requests.at(-1)?.rawBody.toString()).toContain(image.data);
 });
 
-it("says that a result which is not JSON can't be used", async () => {
+it("says that a result that is not JSON can't be used", async () => {
   const large = defineTool({
     name: "large",
     description: "Returns a large number.",
@@ -450,7 +450,7 @@ describe("an agent as a tool", () => {
     expect(resultsIn(limited.server, "MAIN")[0]).toMatch(/<task_error agent="reviewer">.*The session/s);
   });
 
-  it("follows the rules for Task", async () => {
+  it("is subject to the rules for Task", async () => {
     const denied = await play({ MAIN: [use, say("Hm.")] }, { ...options, disallowedTools: ["Task(reviewer)"] });
     expect(resultsIn(denied.server, "MAIN")[0]).toContain("Task(reviewer)");
   });

@@ -1,7 +1,7 @@
 import type { Transcript } from "../../src/ports/index.ts";
 import { createMemoryTranscript } from "../../src/transcript/index.ts";
 
-/** Returns a transcript with the lines up to the start of a call, as a process leaves them that is killed then. */
+/** Returns a transcript with the lines up to the start of a call, as if the process had been killed at that point. */
 export async function cutAtStart(transcript: Transcript): Promise<Transcript> {
   const cut = createMemoryTranscript({ sessionId: transcript.sessionId });
   const lines = await transcript.read("main");

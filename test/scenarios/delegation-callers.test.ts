@@ -80,7 +80,7 @@ it("an agent keeps its name while it works; then another can have it", async () 
   expect(model.requests("SECOND")).toHaveLength(2);
 });
 
-it("an agent can't receive messages while its caller waits for its report", async () => {
+it("an agent can't receive messages while its caller is waiting for its report", async () => {
   const { promise: later, keep: finish } = promised();
   const { model } = await walk({
     MAIN: [
@@ -100,7 +100,7 @@ it("an agent can't receive messages while its caller waits for its report", asyn
   expect(model.requests("SLOW")).toHaveLength(1);
 });
 
-it("an agent that waits for a slot can't receive messages, because the sender may hold the slot", async () => {
+it("an agent that is waiting for a slot can't receive messages, because the sender may hold the slot", async () => {
   const behind = { run_in_background: true };
   const { model, result } = await walk(
     {

@@ -49,7 +49,7 @@ describe("the model in a call", () => {
     expect(notices).toEqual([expect.stringContaining('Unknown anthropic model "claude-unheard-9"')]);
   });
 
-  it("is that of a tier, or a known one, without a notice", async () => {
+  it("causes no notice if it is a tier or a known model", async () => {
     const small = await delegate({ model: "small" });
     expect(small.started).toMatchObject({ requestedModel: "small", model: "claude-haiku-5-5" });
     const known = await delegate({ model: "claude-opus-5" });

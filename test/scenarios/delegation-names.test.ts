@@ -39,7 +39,7 @@ describe("the agent that a call names", () => {
     expect(answer).toContain(`<task_result agent="${type}"`);
   });
 
-  it("is suggested if there is none of its name: by spelling, and by purpose", async () => {
+  it("is suggested by spelling and by purpose if the name is unknown", async () => {
     const { answer, types } = await askFor({ ...work, subagent_type: "reviewr" });
     expect(types).toEqual([]);
     expect(answer).toMatch(/There is no agent "reviewr"\. Did you mean reviewer\? Available agents: reviewer, /);
@@ -218,7 +218,7 @@ describe("a rule with a pattern", () => {
 });
 
 describe("a message that would resume an agent", () => {
-  it.each([["Task(reviewer)"], ["Task"]])("counts as a launch: %s asks first", async (rule) => {
+  it.each([["Task(reviewer)"], ["Task"]])("is treated as a launch: %s asks first", async (rule) => {
     const approvals = { ask: async () => ({ answer: "allow", by: "a person" }) as const };
     const { model } = await walk(
       {

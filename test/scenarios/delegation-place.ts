@@ -117,7 +117,7 @@ export function asAfterKill({ home, cwd }: Place, which = 0): Place {
   cpSync(home, left, { recursive: true });
   for (const path of readdirSync(left, { recursive: true, encoding: "utf8" })) {
     if (!path.endsWith("/lock")) continue;
-    // With a different start time, the lock's owner counts as ended, even though a process has its pid.
+    // With a different start time, the lock's owner is considered ended, even though a process has its pid.
     const owner = JSON.parse(readFileSync(join(left, path), "utf8"));
     writeFileSync(join(left, path), JSON.stringify({ ...owner, startTime: owner.startTime - 1 }));
   }

@@ -160,7 +160,7 @@ describe("an agent is resumed in a later process with its whole conversation, ho
       const isHalf = update.type === "subagent.event" && update.event.type === "text.delta";
       if (isHalf && reason === "process_lost") left = asAfterKill(at);
       const isCut = isHalf && ["interrupted", "process_lost"].includes(reason);
-      // The main agent goes on while a background agent works, so its own words do not mean that the agent has ended.
+      // The main agent continues while a background agent works, so its text does not mean that the agent has ended.
       if (isCut || (update.type === "text.delta" && reason !== "process_lost")) run.stop("interrupted");
     }
     await first.session.close();
@@ -171,7 +171,7 @@ describe("an agent is resumed in a later process with its whole conversation, ho
         MAIN: [{ calls: [task("Go on.", { resume, subagent_type: undefined })] }, { text: "Good." }],
         CHILD: [{ text: "Now all." }],
       },
-      // What the agent has spent still counts, so it needs a larger budget to continue.
+      // The agent's earlier spending is still included, so it needs a larger budget to continue.
       { at: left, agents: { slow, frugal: { ...frugal, budget: { turns: 2 } } }, resume: first.session.id },
     );
     await session.prompt("And now?").result;

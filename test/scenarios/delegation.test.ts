@@ -129,7 +129,7 @@ describe("a foreground agent", () => {
 });
 
 describe("a background agent", () => {
-  it("starts at once, and its end is reported exactly once, to a parent that waits", async () => {
+  it("starts immediately, and its end is reported exactly once, to a waiting parent", async () => {
     let finish = () => {};
     const later = new Promise<void>((resolve) => {
       finish = resolve;
@@ -188,7 +188,7 @@ describe("resume", () => {
     expect(resultsIn(model.requests("MAIN")[2])[0]).toContain(`id="${ids[0]}"`);
   });
 
-  it("is refused with advice for another type, for another isolation, and while the agent runs", async () => {
+  it("is refused with advice for another type, for another isolation, and while the agent is running", async () => {
     const again = (more: object) => task("and more", { resume: "one", ...more });
     const { model } = await walk({
       MAIN: [
@@ -239,28 +239,31 @@ describe("limits", () => {
     expect(results[2]).not.toMatch(/settings|--max-spawns/);
   });
 
-  it.each(["allow", "deny"] as const)("ask once if someone can answer %s to more agents", async (answer) => {
-    const reasons: string[] = [];
-    const approvals: Options["approvals"] = {
-      ask: async ({ decision }) => {
-        reasons.push(decision.reason);
-        return { answer, by: "a person" };
-      },
-    };
-    const calls = [task("ONE: a"), task("TWO: b"), task("THREE: c"), task("FOUR: d")];
-    const done = [{ text: "done" }];
-    const { result, model } = await walk(
-      { MAIN: [{ calls }, { text: "Done." }], ONE: done, TWO: done, THREE: done, FOUR: done },
-      { settings: { subagents: { maxSpawns: 2 } }, approvals },
-    );
-    expect(reasons).toEqual([
-      expect.stringMatching(
-        /limit is 2 agents for one prompt.* If you allow this, the prompt can start the same number of agents again/,
-      ),
-    ]);
-    expect(result.outcome).toBe(answer === "allow" ? "succeeded" : "incomplete");
-    expect(model.requests("FOUR")).toHaveLength(answer === "allow" ? 1 : 0);
-  });
+  it.each(["allow", "deny"] as const)(
+    "ask once whether to allow more agents if someone can answer %s",
+    async (answer) => {
+      const reasons: string[] = [];
+      const approvals: Options["approvals"] = {
+        ask: async ({ decision }) => {
+          reasons.push(decision.reason);
+          return { answer, by: "a person" };
+        },
+      };
+      const calls = [task("ONE: a"), task("TWO: b"), task("THREE: c"), task("FOUR: d")];
+      const done = [{ text: "done" }];
+      const { result, model } = await walk(
+        { MAIN: [{ calls }, { text: "Done." }], ONE: done, TWO: done, THREE: done, FOUR: done },
+        { settings: { subagents: { maxSpawns: 2 } }, approvals },
+      );
+      expect(reasons).toEqual([
+        expect.stringMatching(
+          /limit is 2 agents for one prompt.* If you allow this, the prompt can start the same number of agents again/,
+        ),
+      ]);
+      expect(result.outcome).toBe(answer === "allow" ? "succeeded" : "incomplete");
+      expect(model.requests("FOUR")).toHaveLength(answer === "allow" ? 1 : 0);
+    },
+  );
 
   it("do not count an agent that failed before it ran", async () => {
     const settings = { subagents: { maxSpawns: 1 }, permissions: { deny: ["Task(Plan)"] } };
@@ -420,7 +423,7 @@ describe("stopping", () => {
 });
 
 describe("a background agent whose transcript is missing", () => {
-  it("is reported as lost, and no agent waits for it", async () => {
+  it("is reported as lost, and no agent keeps waiting for it", async () => {
     const first = await open({
       MAIN: [{ calls: [task("CHILD: hang", { run_in_background: true })] }, { text: "Later.", hangs: true }],
       CHILD: [{ text: "Working.", hangs: true }],

@@ -11,7 +11,7 @@ export type Parts = Readonly<Record<string, Part>>;
 export interface Stage extends Place {
   readonly server: ApiServer;
   open(options?: SessionOptions): Promise<Session>;
-  /** Returns the requests of one part, in order. */
+  /** Returns one part's requests, in order. */
   requests(part: string): readonly RecordedRequest[];
 }
 
@@ -70,7 +70,7 @@ function partOf(request: RecordedRequest, parts: readonly string[]): string {
   return parts.reduce((best, part) => (at(part) > at(best) ? part : best), "MAIN");
 }
 
-/** What separates two texts in each wire format. */
+/** Separator between two texts in each wire format. */
 const betweenTexts = ['"},{"type":"text","text":"', "\\n"];
 
 export interface Played {

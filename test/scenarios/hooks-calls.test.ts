@@ -45,7 +45,7 @@ describe("a hook before a call", () => {
     expect(made(walked)).toBe("made");
   });
 
-  it("does not allow what a rule denies, and is not even called", async () => {
+  it("does not allow a call that a rule denies, and is not even called", async () => {
     const settings = hooks("PreToolUse", `touch asked; ${says({ decision: "allow" })}`);
     const walked = await walk(once(write()), { settings, disallowedTools: ["Write(made.txt)"] });
     expect(made(walked)).toBeUndefined();
@@ -65,7 +65,7 @@ describe("a hook before a call", () => {
     expect((await walk(once(call), { settings })).result.facts.denied).toEqual([]);
   });
 
-  it("from a project does not allow what the user wants to be asked about", async () => {
+  it("from a project does not allow calls that the user wants to be asked about", async () => {
     const settings = hooks("PreToolUse", says({ decision: "allow" }));
     const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];
     const projects: SessionOptions = { settingsOrigins: [{ path: "hooks.PreToolUse[0]", value, scope: "project" }] };
@@ -113,7 +113,7 @@ describe("a hook before a call", () => {
     }
   });
 
-  it("from a project's agent does not allow what the user wants to be asked about, but allows other calls", async () => {
+  it("from a project's agent does not allow calls that the user wants to be asked about, but allows others", async () => {
     const at = newPlace();
     mkdirSync(join(at.cwd, ".agents/agents"), { recursive: true });
     const hook = `hooks:\n  PreToolUse:\n    - command: ${JSON.stringify(allowAll.command)}\n`;
@@ -168,7 +168,7 @@ describe("a hook before a call", () => {
     expect(told(byHook)).toContain("not this file");
   });
 
-  it("that keeps changing its own changes leads to a denial", async () => {
+  it("causes a denial if it keeps changing its own changes", async () => {
     const change = `node -e 'const i = JSON.parse(require("fs").readFileSync(0)).tool_input; console.log(JSON.stringify({updatedInput: {...i, content: i.content + "!"}}))'`;
     const walked = await walk(once(write()), { settings: hooks("PreToolUse", change), permissionMode: "acceptEdits" });
     expect(made(walked)).toBeUndefined();
@@ -278,7 +278,7 @@ describe("when a call needs approval", () => {
     );
   });
 
-  it("a hook is told that Retinue waits for the user", async () => {
+  it("a hook is notified that Retinue is waiting for the user", async () => {
     const approvals: Approvals = { ask: async () => ({ answer: "allow", by: "a person" }) };
     const walked = await walk(once(write()), { settings: hooks("Notification", "cat > told.json"), approvals });
     expect(JSON.parse(readFileSync(join(walked.cwd, "told.json"), "utf8"))).toMatchObject({

@@ -37,7 +37,7 @@ const child = (...steps: readonly ScriptedStep[]) => ({
 const pair = hooks({ SubagentStart: [log], SubagentStop: [log] });
 
 describe("hooks in settings", () => {
-  it("see the calls of every agent, and which agent it is", async () => {
+  it("see every agent's calls, and which agent made them", async () => {
     const walked = await walk(child({ calls: [read] }, { text: "Read." }), { settings: hooks({ PreToolUse: [log] }) });
     const [first, second] = toldIn(walked);
     expect(first).toMatchObject({
@@ -127,14 +127,14 @@ describe("a Stop hook", () => {
     );
   });
 
-  it("that only returns text lets it end, and the text is not delivered later", async () => {
+  it("lets it end if the hook only returns text, which is not delivered later", async () => {
     const command = `echo '{"hookSpecificOutput": {"additionalContext": "well done"}}'`;
     const walked = await walk({ MAIN: [{ text: "Done." }] }, { settings: hooks({ Stop: [command] }) });
     walked.model.assertDone();
     expect(walked.result).toMatchObject({ outcome: "succeeded", turns: 1 });
   });
 
-  it("that fails lets it end", async () => {
+  it("lets it end if the hook fails", async () => {
     const walked = await walk({ MAIN: [{ text: "Done." }] }, { settings: hooks({ Stop: ["exit 1"] }) });
     expect(walked.result.outcome).toBe("succeeded");
   });
@@ -365,7 +365,7 @@ describe("a session", () => {
     expect(lastWords(first)).toMatch(/on branch main.*it is Monday.*MAIN: do it\./s);
   });
 
-  it("can reject a prompt, of which nothing remains", async () => {
+  it("can reject a prompt, which is then not part of the conversation", async () => {
     const guard = `grep -q secret && echo '{"decision":"block","reason":"there is a secret in it"}'; exit 0`;
     const { session, model } = await open(
       { MAIN: [{ text: "Hi." }] },

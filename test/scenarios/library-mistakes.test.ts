@@ -9,7 +9,7 @@ import { newPlace, open, resultsIn, task } from "./delegation-place.ts";
 const touch = { calls: [{ name: "Bash", input: { command: "touch made.txt" } }] };
 const write = { calls: [{ name: "Write", input: { file_path: "made.txt", content: "made" } }] };
 
-describe("an answer of the program", () => {
+describe("the program's answer", () => {
   const answered = async (answer: unknown) => {
     const approvals = { ask: async () => answer } as Approvals;
     const { session, model, cwd } = await open({ MAIN: [touch, { text: "Done." }] }, { approvals });
@@ -22,7 +22,7 @@ describe("an answer of the program", () => {
     return { recorded, notices, isMade, told: resultsIn(model.requests("MAIN")[1]) };
   };
 
-  it("needs no name of an approver", async () => {
+  it("does not have to name an approver", async () => {
     expect(await answered({ answer: "allow" })).toMatchObject({
       recorded: { answer: "allow", by: "the program" },
       isMade: true,
@@ -88,7 +88,7 @@ it("refuses to read or delete a session without an id", async () => {
 it.each([
   ["returns nothing", async () => undefined, "did not return an outcome"],
   ["throws", async () => Promise.reject(new Error("no network")), "failed: no network"],
-])("ends the run if the model of the program %s", async (_, call, message) => {
+])("ends the run if the program's model %s", async (_, call, message) => {
   const described = { provider: "mine", model: "echo", dialect: "openai", window: 8_000, maxOutputTokens: 1_000 };
   const model = { describe: () => described, call } as never;
   const result = await run("x", { ...newPlace(), home: false, model });
@@ -118,7 +118,7 @@ it("refuses unknown options and agents when it reads earlier sessions", async ()
   expect(lines[0]?.type).toBe("agent.created");
 });
 
-it("says that a session is closed, whatever it is asked for", async () => {
+it("says that a session is closed, whatever is requested", async () => {
   const { session } = await open({ MAIN: [{ text: "Done." }] });
   await session.prompt("MAIN: go").result;
   const [prompt] = await session.prompts();
@@ -141,7 +141,7 @@ it("says that a session is closed, whatever it is asked for", async () => {
   expect(receipt).toMatchObject({ status: "refused", message: expect.stringMatching(/^The session is closed\. Open/) });
 });
 
-it("refuses a model that is none, and an empty prompt without a conversation", async () => {
+it("refuses an object that is not a model, and an empty prompt without a conversation", async () => {
   const { session } = await open({
     MAIN: [{ error: { code: "bad_request", message: "No." } }, { text: "More." }],
   });
@@ -227,7 +227,7 @@ describe("a message", () => {
   });
 });
 
-it("adds up what all agents have spent, also before the session was resumed", async () => {
+it("adds up what all agents have spent, including before the session was resumed", async () => {
   const at = newPlace();
   const settings = { budget: { tokens: 10_000 } };
   const parts = { MAIN: [{ calls: [task("PART: look")] }, { text: "Done." }], PART: [{ text: "Found." }] };

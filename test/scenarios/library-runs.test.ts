@@ -10,7 +10,7 @@ import { lastWords, newPlace, open, resultsIn } from "./delegation-place.ts";
 
 const touch = { calls: [{ name: "Bash", input: { command: "touch made.txt" } }] };
 
-describe("a run of a program", () => {
+describe("a program's run", () => {
   it("keeps the process alive while it waits, even if nothing is stored on disk", async () => {
     const { cwd } = newPlace();
     const root = join(import.meta.dirname, "../..");
@@ -28,7 +28,7 @@ describe("a run of a program", () => {
     expect(stdout).toBe("stopped\n");
   });
 
-  it("knows its prompt, which is in the queue at once", async () => {
+  it("knows its prompt, which is queued immediately", async () => {
     const { session } = await open({ MAIN: [{ text: "One." }] }, { home: false } as never);
     const first = session.prompt("MAIN: one");
     const second = session.prompt("MAIN: two");
@@ -43,7 +43,7 @@ describe("a run of a program", () => {
     await session.close();
   });
 
-  it("can wait for an answer of the same program, which needs no name", async () => {
+  it("can wait for an answer from the same program, which needs no name", async () => {
     const model = createScriptedModel([touch, { text: "Done." }]);
     const session = await openSession({ cwd: newPlace().cwd, home: false, model, onAsk: "wait" });
     const run = session.prompt("go");
@@ -57,7 +57,7 @@ describe("a run of a program", () => {
     await session.close();
   });
 
-  it("can't be started in a closed session, and the message does not promise to resume one that is gone", async () => {
+  it("can't be started in a closed session, and the error suggests resuming only if that is possible", async () => {
     const session = await openSession({ ...newPlace(), home: false, model: createScriptedModel([]) });
     await session.close();
     expect(() => session.prompt("go")).toThrow(
@@ -66,7 +66,7 @@ describe("a run of a program", () => {
   });
 });
 
-it("reports the files that a tool of the program declares and changes", async () => {
+it("reports the files that the program's tool declares and changes", async () => {
   const { cwd } = newPlace();
   const note = defineTool({
     name: "note",
@@ -82,7 +82,7 @@ it("reports the files that a tool of the program declares and changes", async ()
   await session.close();
 });
 
-describe("a limit in dollars for a model of the program", () => {
+describe("a limit in dollars for the program's model", () => {
   const prices = { input: 1, output: 2, cacheRead: 0, cacheWrite: 0 };
   const ask = async (session: Session) => {
     const result = await session.prompt("go").result;

@@ -15,7 +15,7 @@ import {
 import { type BuiltServer, buildMcpServer } from "../../src/testing/mcp-server/build-server.test-support.ts";
 import { newPlace } from "./delegation-place.ts";
 
-/** Returns the calls of a turn (starting at 1). `request` is the request that the model answers. */
+/** Returns the calls in a turn (starting at 1). `request` is the request that the model answers. */
 type Turn = (turn: number, request: RecordedRequest) => readonly ReplyPart[] | Promise<readonly ReplyPart[]>;
 
 interface Work extends SessionOptions {
@@ -23,7 +23,7 @@ interface Work extends SessionOptions {
   readonly play: Turn;
   /** Prepares the workspace. */
   readonly prepare?: ((cwd: string) => void) | undefined;
-  /** Returns the answer of a subagent, which makes no calls. */
+  /** Returns the answer of a subagent that makes no calls. */
   readonly child?: () => Promise<string>;
 }
 

@@ -164,7 +164,7 @@ describe("the project's memory", () => {
     expect(head.system).toMatch(/earlier sessions\n\n- tabs$/);
   });
 
-  it("still needs approval if the user's own rule asks", async () => {
+  it("still needs approval if the user's own rule requires it", async () => {
     const asked: string[] = [];
     await performTask({
       ...keep,

@@ -8,12 +8,12 @@ import type { LocalWorkerOptions } from "../../src/worker/index.ts";
 export type CreateWorker = (options: LocalWorkerOptions) => WorkerPort;
 export type WalkOptions = Pick<SessionOptions, "cwd" | "home" | "environment" | "trusted">;
 
-/** What a model and a user see of a session. Plain data. */
+/** The parts of a session that a model and a user see, as plain data. */
 export interface Observed {
   readonly agents: readonly string[];
   readonly notices: readonly string[];
   readonly outcomes: readonly string[];
-  /** Heads of all requests, including those of subagents. */
+  /** Heads of all requests, including subagents' requests. */
   readonly heads: readonly { readonly system: string; readonly context: string }[];
   /** Text of the main agent's requests. */
   readonly requests: readonly string[];

@@ -143,7 +143,7 @@ describe("one agent", () => {
     expect(result.outcome).toBe("succeeded");
     expect(result.facts.denied).toHaveLength(1);
     expect(result.facts.denied[0]?.tool).toBe("Bash");
-    // A program has options, and the command line prints its flags itself.
+    // The library names options; the command line replaces them with its flags.
     expect(JSON.stringify(model.requests[1])).toContain("`allowedTools`");
     expect(JSON.stringify(model.requests[1])).not.toContain("--allowed-tools");
   });

@@ -72,7 +72,7 @@ describe("plan mode", () => {
     expect(ends(walked.updates)[0]).toContain("Write other.txt.");
   });
 
-  it("applies to agents that are started in the meantime, which can't leave it", async () => {
+  it("applies to agents that are started during it, which can't leave it", async () => {
     const { approvals, asked } = person({ answer: "allow" });
     const child = [{ calls: [write, leave, enter] }, { text: "I could not." }];
     const steps = [{ calls: [enter] }, { calls: [task("CHILD: write it.")] }, done];
@@ -114,7 +114,7 @@ describe("plan mode", () => {
     expect(made(walked)).toBe(false);
   });
 
-  it("outlives the process, and ends if the session is opened in another mode", async () => {
+  it("survives the process, and ends if the session is opened in another mode", async () => {
     const { approvals } = person({ answer: "allow" });
     const first = await open({ MAIN: [{ calls: [enter] }, done] }, { approvals, permissionMode: "acceptEdits" });
     await first.session.prompt("MAIN: plan it.").result;

@@ -66,7 +66,7 @@ describe("an MCP server in the program", () => {
     expect(session.notices).toEqual(['The MCP server "stock" could not be started: no database.']);
   });
 
-  it("replaces a server of the settings with the same name", async () => {
+  it("replaces a server with the same name in the settings", async () => {
     const { session } = await play(
       { MAIN: [{ text: "Hi." }] },
       { settings: { mcpServers: { stock: { command: "missing" } } }, mcpServers: { stock: { server: stockServer() } } },

@@ -23,7 +23,7 @@ describe("an agent that the program starts", () => {
     expect(lines[1]).toMatchObject({ agentId: started.agentId, by: "program" });
   });
 
-  it("works beside the main agent, which is not told about it", async () => {
+  it("works alongside the main agent, which is not notified", async () => {
     const { session, model } = await open({ MAIN: [{ text: "One." }, { text: "Two." }], PART: [{ text: "Part." }] });
     await session.prompt("MAIN: one").result;
     const [first, second] = await Promise.all([
@@ -36,7 +36,7 @@ describe("an agent that the program starts", () => {
     await session.close();
   });
 
-  it("can be started several at a time in a new session, within the budget", async () => {
+  it("can run in parallel with others in a new session, within the budget", async () => {
     const settings = { budget: { spawns: 2 } };
     const { session } = await open({ PART: [{ text: "A." }, { text: "B." }] }, { settings });
     const start = () => session.subagents.start("general-purpose", "PART: look");
@@ -49,29 +49,32 @@ describe("an agent that the program starts", () => {
     await session.close();
   });
 
-  it.each(["agent first", "prompt first", "save first"])("can race the first prompt (%s)", async (order) => {
-    const memory = createMemoryTranscript();
-    const types: string[] = [];
-    // A store that takes a moment for each write.
-    const append: Transcript["append"] = async (agentId, events) => {
-      await new Promise((written) => setImmediate(written));
-      if (agentId === "main") types.push(...events.map(({ type }) => type));
-      return memory.append(agentId, events);
-    };
-    const script = { MAIN: [{ text: "One." }], PART: [{ text: "Part." }] };
-    const { session } = await open(script, { transcript: { ...memory, append } });
-    const saved = order === "save first" ? session.save() : undefined;
-    const start = () => session.subagents.start("general-purpose", "PART: look").then(({ result }) => result);
-    const prompt = () => session.prompt("MAIN: one").result;
-    const both = await Promise.all(order === "agent first" ? [start(), prompt()] : [prompt(), start()]);
-    expect(both.map(({ outcome }) => outcome)).toEqual(["succeeded", "succeeded"]);
-    await saved;
-    await session.close();
-    expect(types[0]).toBe("session.created");
-    expect(types.filter((type) => type === "session.created")).toHaveLength(1);
-  });
+  it.each(["agent first", "prompt first", "save first"])(
+    "can be started at the same time as the first prompt (%s)",
+    async (order) => {
+      const memory = createMemoryTranscript();
+      const types: string[] = [];
+      // A store that takes a moment for each write.
+      const append: Transcript["append"] = async (agentId, events) => {
+        await new Promise((written) => setImmediate(written));
+        if (agentId === "main") types.push(...events.map(({ type }) => type));
+        return memory.append(agentId, events);
+      };
+      const script = { MAIN: [{ text: "One." }], PART: [{ text: "Part." }] };
+      const { session } = await open(script, { transcript: { ...memory, append } });
+      const saved = order === "save first" ? session.save() : undefined;
+      const start = () => session.subagents.start("general-purpose", "PART: look").then(({ result }) => result);
+      const prompt = () => session.prompt("MAIN: one").result;
+      const both = await Promise.all(order === "agent first" ? [start(), prompt()] : [prompt(), start()]);
+      expect(both.map(({ outcome }) => outcome)).toEqual(["succeeded", "succeeded"]);
+      await saved;
+      await session.close();
+      expect(types[0]).toBe("session.created");
+      expect(types.filter((type) => type === "session.created")).toHaveLength(1);
+    },
+  );
 
-  it("follows the session's permissions, and stops with its signal or its session", async () => {
+  it("is subject to the session's permissions, and stops with its signal or its session", async () => {
     const bash = { calls: [{ name: "Bash", input: { command: "touch made.txt" } }] };
     const { session, model } = await open({
       PART: [bash, { text: "No." }],

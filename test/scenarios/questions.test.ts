@@ -162,7 +162,7 @@ describe("a question in the inbox", () => {
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("manager?\n1 or 2 (in the user's own words)\n");
   });
 
-  it("survives the process: an answer given in the meantime is used when the session is resumed", async () => {
+  it("survives the process: an answer given since is used when the session is resumed", async () => {
     const first = await waiting();
     const place = asAfterKill(first);
     first.run.stop("interrupted");

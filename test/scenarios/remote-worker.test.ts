@@ -22,7 +22,7 @@ beforeAll(() => {
 });
 afterAll(() => mcp.remove());
 
-/** Starts a server, a network that can fail, and a worker in a process of its own. */
+/** Starts a server, a network that can fail, and a worker in a separate process. */
 async function connect({ cwd, home }: Place, { graceMs = 10_000 } = {}) {
   const server = await startServer({ graceMs });
   const network = await startNetwork(server.port);
@@ -40,7 +40,7 @@ function open(parts: Parts, { at, remote, ...rest }: Options) {
   return openSessionOn(options, () => remote).then((session) => ({ session, model }));
 }
 
-it("a server that the worker's machine configures never gets the variables of the server's machine", async () => {
+it("an MCP server from the worker's machine never gets the environment variables of the server's machine", async () => {
   const at = newPlace();
   const { remote } = await connect(at);
   const received: string[] = [];
@@ -183,7 +183,7 @@ it("a session is parked when its worker is lost, and continues when the worker h
   expect(await run).toMatchObject({ reason: "parked", facts: { unknown: [] } });
   await session.park();
   stop();
-  // The command ends while nobody is connected to the worker.
+  // The command ends while no server is connected to the worker.
   writeFileSync(join(at.cwd, "go"), "");
   const ledger = join(at.home, "ledger", `${memory.sessionId}.jsonl`);
   await expect.poll(() => readFileSync(ledger, "utf8")).toContain('"ended"');

@@ -13,7 +13,7 @@ const edit = (from: string, to: string) => ({
 const write = (path: string) => ({ name: "Write", input: { file_path: path, content: "made" } });
 const bash = (command: string) => ({ name: "Bash", input: { command } });
 
-it("goes back to an earlier prompt, with the files that tools of all agents have changed", async () => {
+it("goes back to an earlier prompt, and restores the files that all agents' tools have changed", async () => {
   const { session, model, home, cwd } = await open(
     {
       MAIN: [
@@ -69,7 +69,7 @@ it("goes back to an earlier prompt, with the files that tools of all agents have
   );
 });
 
-it("goes back to the first prompt, even after a checkpoint, and keeps files if it is told to", async () => {
+it("goes back to the first prompt, even after a checkpoint, and keeps files if requested", async () => {
   const { session, home, cwd } = await open(
     { MAIN: [{ calls: [write("made.txt")] }, { text: "One." }] },
     { permissionMode: "acceptEdits" },
@@ -85,7 +85,7 @@ it("goes back to the first prompt, even after a checkpoint, and keeps files if i
   expect(again.model.requests("MAIN")[0]).toHaveLength(1);
 });
 
-it("goes back many times as quickly as once, also in a resumed session", async () => {
+it("goes back repeatedly without getting slower, even in a resumed session", async () => {
   const times = 24;
   const steps = Array.from({ length: times }, (_, index) => ({ text: `Try ${index}.` }));
   const { session, home, cwd } = await open({ MAIN: [{ text: "One." }, ...steps] });
@@ -155,7 +155,7 @@ async function openChanged(transcript: Transcript) {
   return { session, model, id: first?.id ?? "", notes: () => readFileSync(join(place.cwd, "notes.txt"), "utf8") };
 }
 
-it("restores files before it records that the conversation is an earlier one, so that a crash loses nothing", async () => {
+it("restores files before it records the change to the conversation, so that a crash loses nothing", async () => {
   const memory = createMemoryTranscript();
   const found: string[] = [];
   let notes = (): string => "";
@@ -185,7 +185,7 @@ it("reports a file whose earlier content can't be read, and restores the others"
   await session.close();
 });
 
-it("lets prompts wait, and refuses to go back twice at the same time", async () => {
+it("makes prompts wait, and refuses to go back twice at the same time", async () => {
   const memory = createMemoryTranscript();
   const { promise: written, keep: write } = promised();
   const append: Transcript["append"] = async (agentId, events) => {
@@ -207,7 +207,7 @@ it("lets prompts wait, and refuses to go back twice at the same time", async () 
   expect(await last).toMatchObject({ prompt: "MAIN: next" });
 });
 
-it("is refused while agents work, and for an unknown prompt", async () => {
+it("is refused while agents are working, and for an unknown prompt", async () => {
   const { session } = await open({ MAIN: [{ text: "So far.", hangs: true }] });
   void session.prompt("MAIN: one");
   await expect(session.rewind("1")).rejects.toThrow("Agents are working");

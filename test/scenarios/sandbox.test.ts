@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => rmSync(top, { recursive: true, force: true }));
 
-/** Output of each command in a session, and the messages that the user got in the meantime. */
+/** Output of each command in a session, and the messages that the user got. */
 async function runCommands(
   commands: readonly string[],
   sandbox: NonNullable<SessionOptions["settings"]>["sandbox"],
@@ -74,7 +74,7 @@ describe("commands in a session", () => {
     expect(existsSync(outside)).toBe(true);
   });
 
-  it("leave nothing that the next session acts on if their session is killed", async () => {
+  it("leave nothing behind that the next session would act on if their session is killed", async () => {
     const running = join(top, ".retinue/running-commands");
     mkdirSync(running, { recursive: true });
     mkdirSync(join(cwd, ".agents"));

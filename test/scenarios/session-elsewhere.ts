@@ -9,11 +9,11 @@ import { startHub } from "../../src/link/worker-over-link.test-support.ts";
 import { type Observed, observeSession, type WalkOptions } from "./observe-session.ts";
 import { touched } from "./watch-files.ts";
 
-/** What this program tells the process that started it. */
+/** Messages from this program to the process that started it. */
 export type Message =
   /** The worker can connect. */
   | { readonly kind: "listening"; readonly url: string }
-  /** A prompt has ended, and the next one begins when this is answered. */
+  /** A prompt has ended. The next one begins when this message is answered. */
   | { readonly kind: "between"; readonly count: number }
   | { readonly kind: "observed"; readonly report: Report };
 
@@ -21,7 +21,7 @@ export type Report = Observed & { readonly touched: readonly string[] };
 
 const tell = (message: Message): void => void process.send?.(message);
 
-// Without a listener, nothing would keep this process running while it waits for the worker.
+// Without a listener, nothing would keep this process running while it is waiting for the worker.
 process.on("message", () => undefined);
 const [options] = (await once(process, "message")) as [WalkOptions];
 const { hub, url } = await startHub();

@@ -104,7 +104,7 @@ describe("the main agent", () => {
     expect(asked.outcomes).toEqual(["denied"]);
   });
 
-  it("can be denied one skill by a rule, under any name", async () => {
+  it("can't use a skill that a rule denies, under any name", async () => {
     const files = { [deploy]: skill("Ships it."), [mine]: skill("Mine.") };
     const steps = [{ calls: [call("deploy"), call("/deploy"), call("mine")] }, done];
     const { outcomes, results } = await performTask({ ...base, files, disallowedTools: ["Skill(deploy)"], steps });
@@ -152,7 +152,7 @@ describe("a named agent", () => {
     expect(results[1]).toContain("Skill(mine)");
   });
 
-  it("is told if it lists the tool and there is no skill", async () => {
+  it("gets a notice if it lists the tool and there is no skill", async () => {
     const { notices } = await performTask({ ...base, files: {}, agent: "caller", agents, steps: [done] });
     expect(notices.join()).toContain("lists Skill, which is not available: there are no skills");
   });
@@ -171,7 +171,7 @@ describe("a named agent", () => {
   });
 });
 
-it("a plugin's skill is named plugin:name, with all files of the plugin", async () => {
+it("a plugin's skill is named plugin:name, and has access to all of the plugin's files", async () => {
   const { cwd, home } = await performTask({ ...base, files: {}, steps: [done] });
   const source = join(cwd, "../kit");
   for (const [path, text] of Object.entries({

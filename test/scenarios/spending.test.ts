@@ -100,7 +100,7 @@ describe("a provider that reports no usage", () => {
 });
 
 describe("a request in progress when the process was lost", () => {
-  it("is charged the most it can have cost, once, in the transcript and in the budget", async () => {
+  it("is charged its maximum cost, once, in the transcript and in the budget", async () => {
     const parts = { MAIN: [{ calls: [task("CHILD: look")] }], CHILD: [{ text: "Seen.", hangs: true }] };
     const { session, ...at } = await open(parts);
     const run = session.prompt("MAIN: do it.");
@@ -156,7 +156,7 @@ describe("a limit in seconds", () => {
     expect(ends).toEqual(["budget"]);
   });
 
-  it("is paused while a user is asked, for the agent that asks and for its parent", async () => {
+  it("is paused during a request for approval, for the agent that asks and for its parent", async () => {
     const { session, home } = await open(
       {
         MAIN: [{ calls: [task("CHILD: make it")] }, { text: "Made." }],

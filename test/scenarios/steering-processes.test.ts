@@ -131,7 +131,7 @@ describe("a session in another process", () => {
   });
 });
 
-describe("a session in whose terminal others steer", () => {
+describe("a session that is steered from another terminal", () => {
   it("says so in one line for each command that is carried out", async () => {
     const working = reply({ tool: "Bash", input: { command: "sleep 0.2; ls" } });
     const { place, start, run } = await open({
@@ -163,7 +163,7 @@ describe("a session in whose terminal others steer", () => {
     ).toBeLessThan(200);
   });
 
-  it("says before it ends that another terminal stops it", async () => {
+  it("says before it ends that another terminal is stopping it", async () => {
     const { place, start } = await open({ "MAIN:": [reply({ tool: "Bash", input: { command: "sleep 60" } })] });
     const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
     await hasLines(place, "tool.started");
@@ -214,7 +214,7 @@ describe("a command to a session that does not answer", () => {
 });
 
 describe("an approval given after the process was killed", () => {
-  it("lets a background agent continue when the session is resumed, and its parent is notified", async () => {
+  it("makes a background agent continue when the session is resumed, and its parent is notified", async () => {
     const { place, start } = await open({
       "MAIN:": [
         reply(task("PART: make it.", { run_in_background: true })),

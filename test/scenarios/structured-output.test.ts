@@ -86,7 +86,7 @@ describe("an answer in the form of a schema", () => {
     await session.close();
   });
 
-  it("can follow a schema of valibot or arktype", async () => {
+  it("can follow a valibot or arktype schema", async () => {
     const { session } = await open({ MAIN: [good, good, good].map((text) => ({ text })) });
     const shape = v.object({ total: v.number(), paid: v.string() });
     const results = [
@@ -102,7 +102,7 @@ describe("an answer in the form of a schema", () => {
     await session.close();
   });
 
-  it("is refused at once if it is not a schema", async () => {
+  it("is refused immediately if its schema is invalid", async () => {
     const { session } = await open({ MAIN: [] });
     expect(() => session.prompt("MAIN: x", { output: "json" as never })).toThrow("output option of session.prompt");
     expect(() => session.prompt("MAIN: x", { ouput: {} } as never)).toThrow("has no option ouput");
@@ -130,7 +130,7 @@ describe("an answer in the form of a schema", () => {
     await server.close();
     expect(output).toEqual({ total: 12, paid: true });
     const [first, second] = server.requests.map(({ rawBody }) => rawBody.toString());
-    // Marks for the cache are not part of the head.
+    // Cache marks are not part of the head.
     const headOf = (body = "") =>
       body.slice(0, body.indexOf('"messages":[')).replaceAll(',"cache_control":{"type":"ephemeral"}', "");
     expect(headOf(second) === headOf(first)).toBe(true);

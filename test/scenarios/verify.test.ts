@@ -98,7 +98,7 @@ describe("verify: auto", () => {
     expect(heard[2]).toMatch(/Verification failed\..*<task_result agent="Verification".*a\.txt:1 is text/s);
   });
 
-  it("ends as not verified if it fails twice, or if nothing is done about it", async () => {
+  it("ends as not verified if it fails twice, or if the author changes nothing", async () => {
     const fails = [bash("cat a.txt"), says("Wrong.\nVERDICT: fail")];
     const twice = await walk({
       verify: "auto",

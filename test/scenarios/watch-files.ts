@@ -15,7 +15,7 @@ function isHidden(value: unknown): boolean {
   return typeof path === "string" && path.includes(hidden);
 }
 
-/** Makes all functions of a module report and refuse paths that are hidden. */
+/** Makes all of a module's functions report and refuse hidden paths. */
 function guard(functions: Functions): void {
   for (const [name, given] of Object.entries(functions)) {
     if (typeof given !== "function" || /^[A-Z]/.test(name)) continue;

@@ -43,7 +43,7 @@ it.each<[string, Parts, Parts]>([
     { MAIN: [{ calls: [task("PART: do it.")] }], PART: [bash] },
     { MAIN: [{ text: "Done." }], PART: [{ text: "Part done." }] },
   ],
-])("a call of %s that a lost worker may still finish stays open and is recalled", async (_who, before, after) => {
+])("a %s call that a lost worker may still finish stays open and is recalled", async (_who, before, after) => {
   const at = newPlace();
   const begun = createDeferred<void>();
   const common = {

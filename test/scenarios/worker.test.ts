@@ -85,7 +85,7 @@ it("a session needs only plain data from its worker: tools, hooks and worktrees"
   expect(git("branch", "--list", "retinue/*").toString()).toMatch(/retinue\/a/);
 });
 
-/** A worker on another machine: it does not see the files of the session. */
+/** A worker on another machine, which does not see the session's files. */
 const elsewhere: CreateWorker = (options) => {
   const port = overLink(options);
   const directory = join(dirname(options.root), "elsewhere/projects/p/s");
@@ -95,7 +95,7 @@ const elsewhere: CreateWorker = (options) => {
 it.each<[string, CreateWorker]>([
   ["in this process", createLocalWorker],
   ["on another machine", elsewhere],
-])("models read and search texts of the session by address, with a worker %s", async (_, create) => {
+])("models read and search the session's texts by address, with a worker %s", async (_, create) => {
   const at = newPlace();
   const { promise: hasRead, keep: childHasRead } = promised();
   const { promise: finish, keep: finishChild } = promised();
@@ -145,7 +145,7 @@ it.each<[string, CreateWorker]>([
   const [whole = "", inWhole = ""] = resultsIn(requests[6]);
   expect(whole).toMatch(/The report\.\n\n\[succeeded\]\n$/);
   expect(inWhole).toMatch(/:The report\.$/);
-  // No path of the session's files was told.
+  // No path of the session's files was revealed.
   for (const place of [at.home, "elsewhere"]) expect(JSON.stringify(requests)).not.toContain(place);
 });
 
@@ -175,7 +175,7 @@ it("a session uses only the user's own files in a directory that is not trusted,
   expectUntrusted(await observeSession(overLink, { ...options, trusted: false }, () => undefined));
 });
 
-it("a session can get its settings from its worker over a link: agents, hooks and rules of the project", async () => {
+it("a session can get its settings from its worker over a link: the project's agents, hooks and rules", async () => {
   const at = newPlace();
   const prompt = { description: "Writes verse. Use when asked.", prompt: "You rhyme." };
   const hook = { matcher: "Write", hooks: [{ type: "command", command: "echo hooked >> hooked.txt" }] };

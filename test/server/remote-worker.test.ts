@@ -8,7 +8,7 @@ import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
 import { createPlace, type Place, retinue, serve, startRetinue } from "../cli/command-line.ts";
 import { type ServeProcess, serveProcess } from "./serve-process.ts";
 
-/** Plays the model: an agent writes a mark, then waits until the test lets it continue. */
+/** Plays the model. An agent writes a mark, then waits until the test lets it continue. */
 function script({ rawBody }: RecordedRequest): Reply {
   const text = rawBody.toString();
   const results = text.split('"type":"tool_result"').length - 1;
@@ -19,7 +19,7 @@ function script({ rawBody }: RecordedRequest): Reply {
   return { content: command === undefined ? "Part done." : [{ tool: "Bash", input: { command } }] };
 }
 
-/** A directory on another machine, whose user trusts it and has an agent there. */
+/** A directory on another machine. Its user trusts it and has an agent there. */
 async function otherMachine(): Promise<Place> {
   const place = createPlace();
   mkdirSync(join(place.cwd, ".agents/agents"), { recursive: true });
@@ -37,7 +37,7 @@ async function otherMachine(): Promise<Place> {
   return place;
 }
 
-/** Starts a server and a worker of another machine. */
+/** Starts a server and a worker on another machine. */
 async function connected(words: readonly string[] = []) {
   const api = await serve(script);
   const here = createPlace();
@@ -58,7 +58,7 @@ async function working(words: readonly string[] = []) {
   return { ...place, id: (created.json as { id: string }).id };
 }
 
-/** Returns words for a server that can be restarted at the same address. */
+/** Returns the arguments for a server that can be restarted at the same address. */
 function samePort(): readonly string[] {
   return ["--port", String(20_000 + Math.floor(Math.random() * 20_000))];
 }
@@ -75,7 +75,7 @@ async function hasWorker(server: ServeProcess, state: string): Promise<void> {
     .toContainEqual(expect.objectContaining({ name: "box", state }));
 }
 
-/** Directories with files of sessions on the worker's machine. */
+/** Directories with sessions' files on the worker's machine. */
 function sessionFiles({ home }: Place): readonly string[] {
   const names = readdirSync(join(home, "workers"), { recursive: true }).map((name) => basename(String(name)));
   return names.filter((name) => name.startsWith("box@"));
@@ -84,7 +84,7 @@ function sessionFiles({ home }: Place): readonly string[] {
 const fileAppears = (path: string) => expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
 
 it.each(["the server is killed", "the worker is killed"])(
-  "a session on a worker of another machine does its work once, if %s",
+  "a session on another machine's worker does its work once, even if %s",
   async (what) => {
     const place = await working(samePort());
     const { here, there, id } = place;
@@ -122,7 +122,7 @@ it.each(["the server is killed", "the worker is killed"])(
   120_000,
 );
 
-/** Introduces a worker of another machine, with the name and the directory of one that the server knows. */
+/** Connects a worker on another machine that has the name and directory of a known worker. */
 async function introduce({
   url,
   token,
@@ -150,21 +150,21 @@ async function interruptedCall() {
   await first.end("SIGKILL");
   const server = await start();
   await hasWorker(server, "connected");
-  // The session is being opened, and waits for the command.
+  // The session is being opened, and is waiting for the command.
   await expect
     .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
     .toMatchObject({ state: "running" });
   return { here, there, server, start, id };
 }
 
-/** Returns the outcomes of the calls of a session's subagent. */
+/** Returns the outcomes of a session's subagent's calls. */
 async function outcomesOf(server: ServeProcess, id: string): Promise<readonly (string | undefined)[]> {
   const agents = (await server.send("GET", `/session/${id}/agent`)).json as { agentId: string }[];
   const lines = await server.send("GET", `/session/${id}/agent/${agents.at(-1)?.agentId}/line`);
   return [...lines.text.matchAll(/"outcome":"(\w+)","content"/g)].map(([, outcome]) => outcome);
 }
 
-it("a session can be read and stopped while a call of an earlier server is still running", async () => {
+it("a session can be read and stopped while an earlier server's call is still running", async () => {
   const { server, there, id } = await interruptedCall();
   const { json } = await server.send("GET", `/session/${id}`);
   expect(json).not.toHaveProperty("elsewhere");
@@ -180,7 +180,7 @@ it("a session can be read and stopped while a call of an earlier server is still
   expect(await server.end("SIGTERM")).toBe(0);
 }, 60_000);
 
-it("a call that is still running stays open if the server is stopped while it waits for it", async () => {
+it("a running call stays open if the server is stopped while waiting for it", async () => {
   const { server, there, start, id } = await interruptedCall();
   expect(await server.end("SIGTERM")).toBe(0);
   const next = await start();
@@ -194,7 +194,7 @@ it("a call that is still running stays open if the server is stopped while it wa
   expect(readFileSync(join(there.cwd, "marks"), "utf8")).toBe("mark\n");
 }, 60_000);
 
-it("a session that waits for a lost worker can be stopped, and does not continue when the worker returns", async () => {
+it("a session that is waiting for a lost worker can be stopped, and does not continue when the worker returns", async () => {
   const { api, here, there, server, worker, id } = await working();
   const stream = server.stream(`/session/${id}/event`);
   worker.kill("SIGTERM");
@@ -240,7 +240,7 @@ it("a session whose worker is stopped during a call does not continue before the
   expect(api.requests[before]?.rawBody.toString()).toContain("Outcome unknown");
 }, 60_000);
 
-it("a worker that is not connected is named, with what to do", async () => {
+it("a message names a worker that is not connected, and says what to do", async () => {
   const { api, here, there, server, worker, id } = await working();
   worker.kill("SIGTERM");
   await hasWorker(server, "lost");
@@ -279,7 +279,7 @@ it("a worker that is not connected is named, with what to do", async () => {
     .toBe(true);
 });
 
-it("a worker can't take the name of another directory, and a directory that is gone is named", async () => {
+it("a worker can't use another directory's name, and a missing directory is reported", async () => {
   const api = await serve(script);
   const here = createPlace();
   const [there, other] = [await otherMachine(), createPlace()];

@@ -13,7 +13,7 @@ const task = (prompt: string) => ({
   input: { description: "a part", prompt, subagent_type: "general-purpose" },
 });
 
-/** Plays the model: the main agent starts three agents. The first asks for approval, the others take their time. */
+/** Plays the model. The main agent starts three agents. The first asks for approval, and the others take a while. */
 function family() {
   const { promise: two, resolve: finishTwo } = createDeferred<void>();
   const { promise: never } = createDeferred<void>();
@@ -34,7 +34,7 @@ describe.each([
   { signal: "SIGTERM", code: 0 },
   { signal: "SIGKILL", code: null },
 ] as const)("a server that is ended by $signal and started again", ({ signal, code }) => {
-  it("goes on with all agents, and clients get every durable event once and in order", async () => {
+  it("continues all agents, and clients get every durable event once and in order", async () => {
     const place = createPlace();
     const { script, finishTwo } = family();
     const server = await serve(script);
@@ -85,7 +85,7 @@ describe.each([
 describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
   "a background agent whose server is ended by $signal",
   ({ signal }) => {
-    it("goes on when the server is restarted, although the main agent had nothing to do", async () => {
+    it("continues when the server is restarted, even though the main agent had nothing to do", async () => {
       const place = createPlace();
       const { promise: later, resolve: finish } = createDeferred<void>();
       const input = { ...task("CHILD: wait").input, run_in_background: true };
@@ -111,7 +111,7 @@ describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
       const isOfAgent = (type: string) => (event: StreamedEvent) =>
         event.data.type === "subagent_event" && typeIn(event) === type;
       const ended = await after.until((event) => isOfAgent("run.ended")(event) && includes(event, "Found."));
-      // The run that was lost with the first server has been cleaned, too.
+      // The run that was lost with the first server has also been cleaned up.
       await after.until((event) => isOfAgent("run.cleaned")(event) && (event.id ?? 0) > (ended.id ?? 0));
       await second.send("POST", `/session/${id}/message`, { prompt: "CHILD: report?" });
       await after.until((event) => typeIn(event) === "notices.delivered" && includes(event, "Found."));
@@ -123,7 +123,7 @@ describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
   },
 );
 
-it("`retinue attach` follows a session of the user's own server across a restart", async () => {
+it("`retinue attach` follows a session on the user's own server across a restart", async () => {
   const place = createPlace();
   const { promise: later, resolve: finish } = createDeferred<void>();
   const server = await serve(async (): Promise<Reply> => {
@@ -146,7 +146,7 @@ it("`retinue attach` follows a session of the user's own server across a restart
   await expect.poll(() => shown, { timeout: 20_000 }).toContain("Answered after the restart.");
 }, 60_000);
 
-it("does not resume sessions that had nothing to do, or if it is told not to", async () => {
+it("does not resume idle sessions, or any session with --no-resume", async () => {
   const place = createPlace();
   const server = await serve([{ content: "One." }]);
   const first = await serveProcess({ ...place, server });

@@ -4,7 +4,7 @@ import { createInterface } from "node:readline";
 import { openTestStream, sendTo } from "../../src/server/server.test-support.ts";
 import { type StartOptions, startRetinue } from "../cli/command-line.ts";
 
-/** A server in a process of its own. */
+/** A server in a separate process. */
 export interface ServeProcess {
   readonly child: ChildProcessWithoutNullStreams;
   readonly url: string;

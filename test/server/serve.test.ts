@@ -14,7 +14,7 @@ import { createPlace, retinue, retinueProcess, serve, startRetinue } from "../cl
 import { serveProcess } from "./serve-process.ts";
 
 describe("retinue serve", () => {
-  it("prints the link, what it serves and where the token is, and ends at a signal", async () => {
+  it("prints the link, the served directories and the token's file, and ends on a signal", async () => {
     const place = createPlace();
     const child = startRetinue(["serve", "--port", "0"], place);
     let printed = "";
@@ -62,7 +62,7 @@ describe("retinue serve", () => {
     }
   });
 
-  it("encrypts what it sends if it has a certificate", async ({ skip }) => {
+  it("encrypts its traffic if it has a certificate", async ({ skip }) => {
     const place = createPlace();
     const [key, cert] = [join(place.cwd, "key.pem"), join(place.cwd, "cert.pem")];
     const words = ["-x509", "-newkey", "ec", "-pkeyopt", "ec_paramgen_curve:P-256", "-nodes", "-days", "1"];
@@ -97,7 +97,7 @@ describe("retinue serve", () => {
     });
   });
 
-  it("does not serve sessions of other directories", async () => {
+  it("does not serve sessions in other directories", async () => {
     const place = createPlace();
     const other = join(place.cwd, "../other");
     mkdirSync(other);
@@ -111,7 +111,7 @@ describe("retinue serve", () => {
   });
 });
 
-describe("a session of a terminal", () => {
+describe("a terminal's session", () => {
   it("is listed, watched, steered and answered through the server", async () => {
     const place = createPlace();
     const api = await serve([
@@ -175,7 +175,7 @@ describe("the token for other programs", () => {
 });
 
 describe("the command line", () => {
-  it("tells sessions that have nothing to do from those that work, and names the server in its advice", async () => {
+  it("distinguishes idle from working sessions, and names the server in its advice", async () => {
     const place = createPlace();
     const server = await serveProcess(place);
     const option = ["--server", server.url];

@@ -124,7 +124,7 @@ describe("agents over HTTP", () => {
     expect((await server.send("GET", "/agent/doc-reviewer")).status).toBe(404);
     expect(await server.send("POST", "/agent", { body: { draft } })).toMatchObject({
       status: 409,
-      json: { detail: expect.stringContaining(".agents/agents/doc-reviewer.md exists already") },
+      json: { detail: expect.stringContaining(".agents/agents/doc-reviewer.md already exists") },
     });
   });
 });

@@ -48,7 +48,7 @@ describe("hooks", () => {
     "093": hook("touch {CANARY}", passes, "Bash|rite"),
   });
 
-  it("run: the command in the last row leaves its trace if the matcher names the tool", async () => {
+  it("run if the matcher names the tool: the command in the last row leaves its trace", async () => {
     const place = createPlace();
     const row = { id: "", setup: { files: {} }, acceptable: [] };
     expect(await hook(`touch ${place.canary}`, passes, "Bash|Write")(place, row)).toBe("allow");

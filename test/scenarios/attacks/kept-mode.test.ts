@@ -14,7 +14,7 @@ import {
 const write = said([{ tool: "Write", input: { file_path: "made.txt", content: "made" } }]);
 const enterPlan = said([{ tool: "EnterPlanMode", input: {} }]);
 
-/** Waits until a session waits for approval, or its last run has ended after so many turns. */
+/** Waits until a session is waiting for approval, or its last run has ended after this many turns. */
 async function settled(server: TestServer, id: string, turns: number): Promise<SessionInfo> {
   const read = async () => (await server.send("GET", `/session/${id}`)).json as SessionInfo;
   await expect
@@ -34,20 +34,23 @@ it.each<[PermissionMode, PermissionMode, "waiting" | "idle"]>([
   ["acceptEdits", "plan", "idle"],
   ["bypassPermissions", "default", "waiting"],
   ["acceptEdits", "dontAsk", "idle"],
-])("a session that was changed from %s to %s stays so when a server opens it again", async (from, to, state) => {
-  const place = newPlace();
-  const api = await startApi([said("One."), write, said("Two.")]);
-  const first = await startServer({ place, api });
-  const { id } = await startSession(first, { permissionMode: from, prompt: "One" });
-  await settled(first, id, 1);
-  const body = { id: "c1", type: "configure", permissionMode: to };
-  expect((await first.send("POST", `/session/${id}/command`, { body })).json).toMatchObject({ status: "done" });
-  await first.close();
-  const server = await startServer({ place, api });
-  await server.send("POST", `/session/${id}/message`, { body: { prompt: "Two" } });
-  expect(await settled(server, id, 3)).toMatchObject({ state });
-  expect(existsSync(join(place.cwd, "made.txt"))).toBe(false);
-});
+])(
+  "a session that was changed from %s to %s keeps the new mode when a server opens it again",
+  async (from, to, state) => {
+    const place = newPlace();
+    const api = await startApi([said("One."), write, said("Two.")]);
+    const first = await startServer({ place, api });
+    const { id } = await startSession(first, { permissionMode: from, prompt: "One" });
+    await settled(first, id, 1);
+    const body = { id: "c1", type: "configure", permissionMode: to };
+    expect((await first.send("POST", `/session/${id}/command`, { body })).json).toMatchObject({ status: "done" });
+    await first.close();
+    const server = await startServer({ place, api });
+    await server.send("POST", `/session/${id}/message`, { body: { prompt: "Two" } });
+    expect(await settled(server, id, 3)).toMatchObject({ state });
+    expect(existsSync(join(place.cwd, "made.txt"))).toBe(false);
+  },
+);
 
 it("a session that its agent put into plan mode stays there when a server opens it again", async () => {
   const place = newPlace();

@@ -231,7 +231,7 @@ describe("tokens", () => {
     });
   });
 
-  it("limits how often tickets can be guessed, and accepts the right one all the same", async () => {
+  it("limits how often tickets can be guessed, and still accepts the right one", async () => {
     const server = await startServer();
     const open = (ticket: string | null): Promise<Answer> =>
       sendTo(server.url, { method: "GET", path: `/?ticket=${ticket}` });
@@ -341,7 +341,7 @@ describe("connections", () => {
     expect((await server.send("GET", "/session")).status).toBe(200);
   });
 
-  it("refuses two lengths of one body, doubled headers and foreign targets", async () => {
+  it("refuses conflicting body lengths, repeated headers and foreign targets", async () => {
     const server = await startServer();
     const { host } = new URL(server.url);
     const bearer = `Authorization: Bearer ${server.token}`;
@@ -444,7 +444,7 @@ describe("answers", () => {
     return { server, stream, id, at, request, answer };
   }
 
-  it("refuses a second answer, also after a newer request", async () => {
+  it("refuses a second answer, even after a newer request", async () => {
     const { stream, at, request, answer } = await asked(["touch one", "touch two"]);
     const first = await request(1);
     expect((await answer(first, { answer: "deny" })).status).toBe(200);
@@ -466,7 +466,7 @@ describe("answers", () => {
     expect(existsSync(join(at.cwd, "evil")) || existsSync(join(at.cwd, "good"))).toBe(false);
   });
 
-  it("keeps a request open when the client has gone, and shows it to the next one", async () => {
+  it("keeps a request open when the client disconnects, and shows it to the next client", async () => {
     const { server, stream, id, at, request, answer } = await asked(["touch made"]);
     const requestId = await request(1);
     const after = stream.cursor();
@@ -516,7 +516,7 @@ describe("slow clients", () => {
     stuck.on("error", () => {});
     stuck.pause();
     stuck.write(`GET ${path} HTTP/1.1\r\nHost: ${host}\r\nAuthorization: Bearer ${server.token}\r\n\r\n`);
-    // Only one client may read events at a time, so others get in when the server has cut the stuck one.
+    // Only one client may read events at a time, so others can connect once the server has disconnected the stuck one.
     const status = async (): Promise<number> => (await server.send("GET", "/event")).status;
     while ((await status()) !== 503);
     while ((await status()) !== 200);
