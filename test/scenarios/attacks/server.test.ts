@@ -77,15 +77,15 @@ const elsewhere = {
   "SERVER-088": "refuses a second answer",
   "SERVER-089": "decides again about an edited input",
   "SERVER-090": "lets a token do only what its scopes allow",
-  "SERVER-091": "keeps a request open when the client has gone",
+  "SERVER-091": "keeps a request open when the client disconnects",
   "SERVER-093": "drops a client that never reads",
-  "SERVER-094": "refuses the position of another session",
+  "SERVER-094": "refuses another session's position",
   "SERVER-095": "closes connections that send their headers too slowly",
-  "SERVER-096": "refuses two lengths of one body",
+  "SERVER-096": "refuses conflicting body lengths",
   "SERVER-097": "redirects only to itself",
   "SERVER-099": "takes no options from a link",
   "SERVER-100": "takes no options from a link",
-  "SERVER-101": "has no terminals",
+  "SERVER-101": "offers no terminals",
 };
 
 async function place() {
@@ -405,7 +405,7 @@ describe("connections", () => {
     expect((await open("/docs?token=x")).status).toBe(401);
   });
 
-  it("has no terminals", async () => {
+  it("offers no terminals", async () => {
     const server = await startServer();
     for (const path of ["/pty", "/pty/1/resize", "/session/x/shell"]) {
       expect((await sendTo(server.url, { method: "POST", path, headers: {} })).status).toBe(401);
@@ -482,7 +482,7 @@ describe("answers", () => {
     expect(existsSync(join(at.cwd, "made"))).toBe(true);
   });
 
-  it("refuses the position of another session", async () => {
+  it("refuses another session's position", async () => {
     const { server, id, request } = await asked(["touch made"]);
     await request(1);
     for (const given of ["other:5", "-1", "1e3", "999999", "0x10"]) {
