@@ -198,7 +198,7 @@ if [ -d "$tree/.git" ] && [ -e "$tree/.git/commondir" ]; then refuse "$elsewhere
 if [ -f "$tree/.git" ] && ! knows_tree "$tree"; then refuse "$elsewhere"; fi
 
 settings=$(eval "\\"\\$git\\" $options config --show-scope --includes --name-only --get-regexp '^(${chosenSettings})\\$'" 2>/dev/null)
-[ $? -le 1 ] || refuse 'The repository's configuration could not be read.'
+[ $? -le 1 ] || refuse "The repository's configuration could not be read."
 
 replace() {
   export "GIT_CONFIG_KEY_$GIT_CONFIG_COUNT=$1" "GIT_CONFIG_VALUE_$GIT_CONFIG_COUNT=$2"
