@@ -34,6 +34,7 @@ describe.runIf(hasPdfToText)("Read, PDF documents", () => {
     place.put("a.pdf", pdf(["one", "two", "three", "four"]));
     expect(await textOf({ pages: "3" })).toBe("1\t[Page 3]\n2\tthree\n");
     expect(await textOf({ pages: "2-3" })).toBe("1\t[Page 2]\n2\ttwo\n3\t[Page 3]\n4\tthree\n");
+    expect(await textOf({ pages: " 2 - 3 " })).toBe(await textOf({ pages: "2-3" }));
     expect(await textOf({ pages: "4-" })).toBe("1\t[Page 4]\n2\tfour\n");
     expect(await textOf({ offset: 3, limit: 2 })).toBe(
       "3\t[Page 2]\n4\ttwo\n[Lines 3-4 of 8. Continue with offset=5.]",
@@ -41,7 +42,7 @@ describe.runIf(hasPdfToText)("Read, PDF documents", () => {
     expect(await textOf({ pages: "1", offset: 9 })).toContain("past its end");
   });
 
-  it.each(["0", "5-2", "x", "1,3", "-", ""])("refuses %j as a range of pages", async (pages) => {
+  it.each(["0", "5-2", "x", "1,3", "1 3", "-", ""])("refuses %j as a range of pages", async (pages) => {
     place.put("a.pdf", pdf(["one"]));
     expect(await read({ pages })).toMatchObject({
       isError: true,

@@ -58,13 +58,12 @@ export async function readPdf(
 
 /** Parses `3`, `2-5` or `10-`. Returns undefined for anything else. */
 function parsePages(pages = "1-"): PageRange | undefined {
-  const match = /^\s*(\d{1,6})\s*(-?)\s*(\d{0,6})\s*$/.exec(pages);
+  const match = /^(\d{1,6})(?:\s*-\s*(\d{0,6}))?$/.exec(pages.trim());
   if (match === null) return undefined;
-  const [, from = "", dash, to = ""] = match;
+  const [, from, to = from] = match;
   const first = Number(from);
-  const last = to !== "" ? Number(to) : dash === "" ? first : undefined;
-  const isRange = first > 0 && (last === undefined || last >= first) && (to === "" || dash !== "");
-  return isRange ? { first, last } : undefined;
+  const last = to === "" ? undefined : Number(to);
+  return first > 0 && (last === undefined || last >= first) ? { first, last } : undefined;
 }
 
 async function extractText(
