@@ -74,7 +74,7 @@ export const apiFaultsFamily: Campaign = (options) =>
     const strike: FaultyWork["strike"] = (hasCall, request) =>
       childIn(request) !== undefined && random() < rate ? pick(random, hasCall) : undefined;
     const family = planFamily({ random, children, steps: 2, background: Math.floor(random() * 3) });
-    return underFaults({ strike, plan: () => family, check: checkFamily });
+    return underFaults({ strike, idleMs: 1_000, plan: () => family, check: checkFamily });
   });
 
 export interface FaultyWork {
