@@ -98,7 +98,7 @@ describe("a session on the page", () => {
     await page.keyboard.press("Enter");
     await page.getByText("It was worth it.").waitFor();
     await page.getByText("of $5.00").waitFor();
-    expect(await page.getByRole("button", { name: "Raise the budget and resume" }).count()).toBe(0);
+    await page.getByRole("button", { name: "Raise the budget and resume" }).waitFor({ state: "detached" });
   });
 
   it("is kept on the page after a restart of the server, with what was written, and continues with a new token", async () => {

@@ -74,7 +74,7 @@ describe("the web view", () => {
     await agent("find rounding.*Explore.*succeeded").waitFor();
     await agent("invoices.*waiting for the model").waitFor();
     await agent("^main.*waiting for 2 agents").waitFor();
-    await expect.poll(() => page.title()).toMatch(/^\(1\) Round prices .* · Retinue$/);
+    await expect.poll(() => page.title(), { timeout: 20_000 }).toMatch(/^\(1\) Round prices .* · Retinue$/);
     await page.getByText("of $1.00").waitFor();
     expect(problems).toEqual([]);
   });
