@@ -75,6 +75,16 @@ describe.skipIf(!hasTmux)("what the user can type", () => {
     expect(await terminal.screen()).toContain("› What is on @shot.png ? [1 image]");
   });
 
+  it("can be several lines that are pasted in a terminal that does not mark pastes", async () => {
+    const server = await serve([{ content: "Read all." }]);
+    const terminal = await openTerminal(server);
+    await terminal.paste("first line\nsecond line\nthird line\n", { isMarked: false });
+    await terminal.waitFor(/^› first line\n {2}second line\n {2}third line$/m);
+    await terminal.press("Enter");
+    await terminal.waitFor("Read all.");
+    expect(server.requests).toHaveLength(1);
+  });
+
   it("can be a long text that is pasted, with several lines, which is folded and sent as a whole", async () => {
     const server = await serve([{ content: "Long." }]);
     const terminal = await openTerminal(server);

@@ -23,8 +23,8 @@ export interface Tmux {
   type(text: string): Promise<void>;
   /** Presses keys by their names in tmux: `Enter`, `Escape`, `C-c`, `Up`. */
   press(...keys: readonly string[]): Promise<void>;
-  /** Pastes text, with the marks of a paste if the program asked for them. */
-  paste(text: string): Promise<void>;
+  /** Pastes text, with the marks of a paste if the program asked for them, unless `isMarked` is false. */
+  paste(text: string, options?: { readonly isMarked?: boolean }): Promise<void>;
   /** Returns the visible rows. */
   screen(): Promise<string>;
   /** Returns everything that the terminal has kept, and the visible rows. */
@@ -76,9 +76,9 @@ export function startInTmux({ command, cwd, environment, columns = 80, rows = 24
   return {
     type: async (text) => void (await tmux("send-keys", "-l", text)),
     press: async (...keys) => void (await tmux("send-keys", ...keys)),
-    paste: async (text) => {
+    paste: async (text, { isMarked = true } = {}) => {
       await tmux("set-buffer", "-b", "paste", text);
-      await tmux("paste-buffer", "-p", "-b", "paste");
+      await tmux("paste-buffer", ...(isMarked ? ["-p"] : []), "-b", "paste");
     },
     screen,
     scrollback: ({ styled = false } = {}) => tmux("capture-pane", "-p", "-J", ...(styled ? ["-e"] : []), "-S", "-"),

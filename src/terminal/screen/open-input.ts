@@ -1,3 +1,4 @@
+import { createBurstDetector } from "./bursts.ts";
 import { createKeyDecoder, type Key } from "./keys.ts";
 
 /** The part of a terminal's input that is used here. */
@@ -25,14 +26,24 @@ const PASTE_OFF = "\u001b[?2004l";
 /** Reads single keys from a terminal, until the returned function restores the terminal. */
 export function openInput({ input, write, onKeys }: InputOptions): () => void {
   const decoder = createKeyDecoder();
+  const bursts = createBurstDetector();
   let timer: NodeJS.Timeout | undefined;
   const pass = (keys: readonly Key[]): void => {
     if (keys.length > 0) onKeys(keys);
   };
   const onData = (bytes: Uint8Array): void => {
+    pass(bursts.push(decoder.push(bytes)));
+    waitForMore();
+  };
+  /** Passes on what is kept for the next read if there is none in time. */
+  const waitForMore = (): void => {
     clearTimeout(timer);
-    pass(decoder.push(bytes));
-    if (decoder.isPending) timer = setTimeout(() => pass(decoder.flush()), ESCAPE_MS);
+    const wait = decoder.isPending ? ESCAPE_MS : bursts.pendingMs;
+    if (wait === undefined) return;
+    timer = setTimeout(() => {
+      pass(decoder.isPending ? bursts.push(decoder.flush()) : bursts.flush());
+      waitForMore();
+    }, wait);
   };
   input.setRawMode(true);
   write(PASTE_ON);
