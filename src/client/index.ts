@@ -57,6 +57,7 @@ export {
   totalsOf,
   type ViewOptions,
 } from "./view/session-view.ts";
+export { type AnsweredCall, answerWords, type RepliedQuestion, repliesTo, workedMs } from "./words/answer-words.ts";
 export {
   type ApprovalText,
   approvalText,

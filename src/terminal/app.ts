@@ -10,6 +10,8 @@ export interface App {
   readonly view: SessionView;
   /** Undefined until the session is open. */
   readonly host: TerminalHost | undefined;
+  /** Name of the user. */
+  readonly user: string;
   /** Width of the terminal. */
   readonly columns: number;
   /** Whether everything is shown as plain sentences, for screen readers. */

@@ -1,6 +1,5 @@
 import {
   type AgentView,
-  activityWords,
   agentOf,
   type NewCommand,
   type SessionView,
@@ -10,6 +9,7 @@ import {
 } from "../client/index.ts";
 import { plural } from "../lib/index.ts";
 import { MAIN_AGENT, type PermissionMode, type Receipt } from "../protocol/index.ts";
+import { noticeAgent } from "./agent-notices.ts";
 import type { App, Layer } from "./app.ts";
 import { createCommands } from "./commands.ts";
 import { textColumns } from "./conversation/item-rows.ts";
@@ -19,7 +19,7 @@ import type { CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
 import { isMainKey, type MainKey } from "./main-keys.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
 import { openAgentsLayer } from "./parts/agents-layer.ts";
-import { busyAgents, labelIn, labelOf, nameOf } from "./parts/agents-panel.ts";
+import { busyAgents, labelIn, nameOf } from "./parts/agents-panel.ts";
 import { createCompletion } from "./parts/completion.ts";
 import { createFlash } from "./parts/flash.ts";
 import { openLeaveDialog } from "./parts/leave-dialog.ts";
@@ -91,7 +91,7 @@ export function createController(options: ControllerOptions): Controller {
     program,
     report: (message) => app.say(message, "warn"),
     onOpened: showOpened,
-    onUpdate: noticeEnd,
+    onUpdate: notice,
     onChange: redraw,
   });
   const app: App = {
@@ -104,6 +104,7 @@ export function createController(options: ControllerOptions): Controller {
     get columns() {
       return screen.size.columns;
     },
+    user: program.user,
     isPlain,
     now: () => Date.now(),
     redraw,
@@ -209,17 +210,10 @@ export function createController(options: ControllerOptions): Controller {
     status.refresh();
   }
 
-  /** Prints a line when a background agent has ended. Its caller learns about it later. */
-  function noticeEnd({ agentId, event }: ViewUpdate, before: SessionView): void {
+  function notice(update: ViewUpdate, before: SessionView): void {
     redraw();
     status.refresh();
-    if (event.type !== "run.ended" || agentId === MAIN_AGENT) return;
-    const agent = agentOf(feed.view, agentId);
-    if (agent === undefined || agentOf(before, agentId)?.background !== true) return;
-    const style: Style = event.outcome === "succeeded" ? "good" : event.outcome === "failed" ? "bad" : "warn";
-    const when = agent.path.length > 1 ? "" : isBusy() ? " with its next step" : " with your next prompt";
-    const caller = agent.path.length > 1 ? "its caller" : "the main agent";
-    app.say(`${labelOf(agent)} ${activityWords(agent)}; ${caller} gets its report${when}.`, style);
+    noticeAgent(app, update, { before, isBusy: isBusy() });
   }
 
   /** Stops the main agent. Queued prompts are held back, so that they do not start. Says which agents continue. */
@@ -353,7 +347,14 @@ export function createController(options: ControllerOptions): Controller {
     const agent = main();
     const nameOfAgent = (agentId: string): string => labelIn(feed.view, agentId);
     const printed =
-      agent && printer.update(agent, { columns, rows: Math.floor(rows / 2), isPlain, nameOf: nameOfAgent });
+      agent &&
+      printer.update(agent, {
+        columns,
+        rows: Math.floor(rows / 2),
+        isPlain,
+        user: program.user,
+        nameOf: nameOfAgent,
+      });
     if (printed !== undefined && printed.rows.length > 0) screen.print(printed.rows);
     const top = layers.at(-1);
     const isFull = top?.isFull === true;

@@ -2,6 +2,7 @@ import { type AgentView, activityWords, agentOf, tokensOf, totalsOf } from "../c
 import { plural } from "../lib/index.ts";
 import { MAIN_AGENT, textOf, type UserBlock } from "../protocol/index.ts";
 import type { Drawing, Layer } from "./app.ts";
+import { activitySpan } from "./conversation/call-rows.ts";
 import { thousands } from "./conversation/item-rows.ts";
 import { composeFrame, hintRow } from "./frame.ts";
 import { busyAgents, clock, dollars, panelRows } from "./parts/agents-panel.ts";
@@ -86,7 +87,7 @@ function activityRows(parts: MainScreenParts): readonly Row[] {
   if (feed.isOpening) return [[span("  opening the session", "dim")]];
   const columns = parts.screen.size.columns - 1;
   const row = (mark: string, what: string, hint: string): Row =>
-    cutBefore([span(mark, "accent"), span(cleanLine(what))], [span(hint, "dim")], columns);
+    cutBefore([span(mark, "accent"), activitySpan(what)], [span(hint, "dim")], columns);
   const shell = submit.shell === undefined ? [] : [row("  ! ", submit.shell, "  Esc stops it")];
   const agent = mainAgent(parts);
   if (agent === undefined || !isBusy()) return shell;
@@ -129,7 +130,6 @@ function keysHint(parts: MainScreenParts, layer: Layer | undefined): readonly st
     "/ commands",
     "@ files",
     "! shell",
-    "Alt+Enter new line",
   ];
 }
 

@@ -43,7 +43,9 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
       },
       run: async (model) => {
         const message = await told({ type: "configure", model });
-        return message === "" ? "" : `${message}${await unknownModel()}`;
+        const chosen = app.host?.facts.model ?? model;
+        const which = tiers.some(({ value }) => value === model) && chosen !== model ? ` It is now ${chosen}.` : "";
+        return message === "" ? "" : `${message}${which}${await unknownModel()}`;
       },
     },
     {

@@ -48,6 +48,11 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     const made = ["once", "never", "wrong", "right", "always"].filter((name) => existsSync(join(terminal.cwd, name)));
     expect(made).toEqual(["once", "right", "always"]);
     expect(results(server)[1]).toContain("Not on Fridays");
+    const said = await terminal.scrollback();
+    expect(said).toMatch(/✓ Bash {3}touch once↵.*\n {4}you allowed it once\n/);
+    expect(said).toMatch(/– Bash {3}touch never +denied\n {4}you denied it: Not on Fridays\n/);
+    expect(said).toMatch(/✓ Bash {3}touch right .*\n {4}you edited and allowed it; before: touch wrong\n/);
+    expect(said).toContain("    you allowed it, and always in this session: Bash(touch always)\n");
     server.assertDone();
   });
 
@@ -73,6 +78,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     });
     const terminal = await openTerminal(server);
     await say(terminal, "MAIN: go");
+    await terminal.waitFor("Enter queues");
     await terminal.type("Yes, and then");
     const screen = await terminal.waitFor("Tab answers");
     expect(screen).toContain("main › general-purpose wants to run: touch made");
@@ -89,7 +95,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     await terminal.press("Enter");
     const transcript = await terminal.waitFor("waiting for you · Tab answers");
     expect(transcript).toMatch(/\? wants to run: touch made {2}waiting for you/);
-    expect(transcript).toMatch(/wants to run: touch made {2}Tab answers\n {2}Esc back · .*whole calls\s*$/);
+    expect(transcript).toMatch(/wants to run: touch made {2}Tab answers\n {2}Esc back · .*whole calls · ↑↓ scroll\s*$/);
     await terminal.press("Tab");
     await terminal.waitFor((screen) => screen.includes("(look at it) asks for approval") && screen.includes(buttons));
     await terminal.press("y");
@@ -97,6 +103,9 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     await terminal.press("Escape");
     await terminal.waitFor("The end.");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
+    expect(await terminal.scrollback()).toContain(
+      "  ✓ general-purpose (look at it) wants to run: touch made\n    you allowed it once\n",
+    );
   });
 
   it("that is longer than the screen can be allowed only after all of it was shown", async () => {
@@ -206,6 +215,8 @@ describe.skipIf(!hasTmux)("a question of an agent", () => {
     await terminal.press("3");
     await say(terminal, "Green, please");
     await terminal.waitFor("Thanks.");
+    const said = await terminal.scrollback();
+    expect(said).toContain("    Which color? Blue\n    Which ones? Red, Blue\n    What else? Green, please\n");
     const [result] = results(server);
     expect(result).toContain("Blue");
     expect(result).toContain("Red\\nBlue");

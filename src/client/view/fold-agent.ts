@@ -21,7 +21,7 @@ type Context = Pick<SessionView, "keep" | "connectedAt">;
 /** Applies an event to its agent's view. Returns the same view if the event changes nothing that is shown. */
 export function foldAgent(agent: AgentView, event: Line | AgentLiveEvent, { keep, connectedAt }: Context): AgentView {
   if (!("at" in event)) return foldLive(agent, event, connectedAt);
-  const items = itemsIn(event, agent.dropped + agent.items.length);
+  const items = itemsIn(event, { position: agent.dropped + agent.items.length, cwd: agent.cwd });
   const calls = items.filter((item) => item.kind === "call");
   const next = foldLine(agent, event, calls);
   return { ...next, ...withinBounds(items.reduce(withItem, next), keep), lastEventAt: event.at };
@@ -89,9 +89,11 @@ function joined(parts: readonly DraftPart[], part: DraftPart): readonly DraftPar
 function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): AgentView {
   switch (line.type) {
     case "agent.created": {
-      const { description, name, parent } = line;
-      return { ...agent, agentType: line.agentType, description, name, callId: parent.callId };
+      const { description, name, parent, cwd } = line;
+      return { ...agent, agentType: line.agentType, description, name, cwd, callId: parent.callId };
     }
+    case "session.created":
+      return { ...agent, cwd: line.cwd };
     case "run.started":
       return startRun(agent, line);
     case "run.backgrounded":
@@ -146,12 +148,17 @@ function foldCall(agent: AgentView, line: Line): AgentView {
       return withCall(withOpenCall(agent, line), line.callId, { approval: { requestId, reason, askedAt: at } });
     }
     case "approval.answered": {
-      const { approval } = agent.calls.find(({ callId }) => callId === line.callId) ?? {};
-      const { answer, by, message, inputJson } = line;
+      const call = agent.calls.find(({ callId }) => callId === line.callId);
+      if (call === undefined) return agent;
+      const { approval, target } = call;
+      const { answer, by, message, always, replies, inputJson } = line;
       const answered = withCall(agent, line.callId, {
-        approval: approval && { ...approval, answer: { answer, by, message } },
+        approval: approval && { ...approval, answer: { answer, by, message, always, replies } },
+        waitedMs: waitedUntil(call, line.at),
       });
-      return inputJson === undefined ? answered : withInput(answered, line.callId, inputJson);
+      if (inputJson === undefined) return answered;
+      const { targetBefore = target } = call;
+      return withInput(withCall(answered, line.callId, { targetBefore }), line.callId, inputJson);
     }
     case "hooks.ran":
       return line.callId === undefined || line.inputJson === undefined
@@ -270,7 +277,7 @@ function withCall(agent: AgentView, callId: CallId, change: Partial<CallPart>): 
 
 function withInput(agent: AgentView, callId: CallId, inputJson: string): AgentView {
   const name = agent.calls.find((call) => call.callId === callId)?.name ?? "";
-  return withCall(agent, callId, { inputJson, target: describeCall({ name, inputJson }) });
+  return withCall(agent, callId, { inputJson, target: describeCall({ name, inputJson }, agent.cwd) });
 }
 
 function withCallAgent(
@@ -285,7 +292,8 @@ function endCall(agent: AgentView, line: Line & EventOf<"tool.ended">): AgentVie
   const { callId, result, milliseconds } = line;
   const { outcome, content, details, facts } = result;
   const call = agent.calls.find((each) => each.callId === callId) ?? unseenCall(line);
-  const ended = withCall(agent, callId, { result: { outcome, content, details, milliseconds } });
+  const waitedMs = waitedUntil(call, line.at);
+  const ended = withCall(agent, callId, { result: { outcome, content, details, milliseconds }, waitedMs });
   return {
     ...ended,
     ...(facts?.spent ? spend(agent, facts.spent.usage, facts.spent.costUsd) : {}),
@@ -293,6 +301,12 @@ function endCall(agent: AgentView, line: Line & EventOf<"tool.ended">): AgentVie
     lastCall: { ...call, progress: undefined },
     calls: ended.calls.filter((each) => each.callId !== callId),
   };
+}
+
+/** Returns how long a call has waited for approval in total, until the given time; undefined if it needed none. */
+function waitedUntil({ approval, waitedMs = 0 }: CallItem, time: number): number | undefined {
+  if (approval === undefined) return undefined;
+  return approval.answer === undefined ? waitedMs + Math.max(0, time - approval.askedAt) : waitedMs;
 }
 
 /** Describes a call whose response was not seen. It has no place among the items. */

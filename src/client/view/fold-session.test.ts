@@ -196,12 +196,13 @@ describe("an agent in the view", () => {
     ).toEqual(["run", "One.", "end", "run", "Two."]);
   });
 
-  it("has a call's decision, changed input, duration and diff in one item", () => {
+  it("has a call's decision, answer, changed input, duration and diff in one item", () => {
     const details = { path: "a.ts", added: 6, removed: 9, diff: "@@" };
     const view = viewOf(
       [
+        { type: "session.created", sessionId: "s", cwd: "/work", version: "0", serializer: 1 },
         started(),
-        answered("", [{ name: "Edit", input: { file_path: "a.ts" } }]),
+        answered("", [{ name: "Edit", input: { file_path: "/work/src/a.ts" } }]),
         {
           type: "tool.requested",
           callId: "c0",
@@ -215,7 +216,16 @@ describe("an agent in the view", () => {
           callId: "c0",
           answer: "allow",
           by: "me",
-          inputJson: '{"file_path":"b.ts"}',
+          inputJson: '{"file_path":"/work/b.ts"}',
+        },
+        // The changed call is decided on again.
+        {
+          type: "approval.answered",
+          requestId: "ask_1",
+          callId: "c0",
+          answer: "allow",
+          by: "me",
+          always: { rule: "Edit(b.ts)", for: "session" },
         },
         { type: "tool.started", callId: "c0" },
         {
@@ -223,23 +233,30 @@ describe("an agent in the view", () => {
           callId: "c0",
           name: "Edit",
           result: { outcome: "ok", content: [], details },
-          milliseconds: 3,
+          milliseconds: 13,
         },
-      ].map((each) => of("main", each as DurableEvent, 2)),
+      ].map((each, index) => of("main", each as DurableEvent, 10 * index)),
     );
     expect(itemsOf(view, "main").at(-1)).toEqual({
       kind: "call",
       position: 1,
-      at: 2,
+      at: 20,
       callId: "c0",
       name: "Edit",
-      inputJson: '{"file_path":"b.ts"}',
+      inputJson: '{"file_path":"/work/b.ts"}',
       target: "b.ts",
+      targetBefore: "src/a.ts",
       decision: { effect: "ask", rule: "r", scope: "builtin" },
-      approval: { requestId: "ask_1", reason: "Why.", askedAt: 2, answer: { answer: "allow", by: "me" } },
-      requestedAt: 2,
-      startedAt: 2,
-      result: { outcome: "ok", milliseconds: 3, content: [], details },
+      approval: {
+        requestId: "ask_1",
+        reason: "Why.",
+        askedAt: 40,
+        answer: { answer: "allow", by: "me", always: { rule: "Edit(b.ts)", for: "session" } },
+      },
+      requestedAt: 30,
+      waitedMs: 10,
+      startedAt: 70,
+      result: { outcome: "ok", milliseconds: 13, content: [], details },
     });
   });
 

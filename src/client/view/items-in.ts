@@ -2,15 +2,22 @@ import { type AssistantBlock, ENVIRONMENT_OPENING, type Line, textOf, type UserB
 import { describeCall } from "../words/describe-call.ts";
 import type { Item, ItemPart } from "./items.ts";
 
-/** Returns the items that a line adds to its agent's conversation. The first one gets the given position. */
-export function itemsIn(line: Line, position: number): readonly Item[] {
-  const parts = partsIn(line);
+export interface ItemsOptions {
+  /** Position of the first item. */
+  readonly position: number;
+  /** Directory of the agent. */
+  readonly cwd?: string | undefined;
+}
+
+/** Returns the items that a line adds to its agent's conversation. */
+export function itemsIn(line: Line, { position, cwd }: ItemsOptions): readonly Item[] {
+  const parts = partsIn(line, cwd);
   return parts.map((part, index) => ({ ...part, position: position + index, at: line.at }));
 }
 
 const nothing: readonly ItemPart[] = [];
 
-function partsIn(line: Line): readonly ItemPart[] {
+function partsIn(line: Line, cwd: string | undefined): readonly ItemPart[] {
   switch (line.type) {
     case "run.started":
       return [{ kind: "run", runId: line.runId, isResumed: line.kind === "resume", model: line.model }];
@@ -23,9 +30,9 @@ function partsIn(line: Line): readonly ItemPart[] {
     case "notices.delivered":
       return [{ kind: "agents", text: line.text, ended: line.notices }];
     case "model.ended":
-      return line.message.content.flatMap((block) => blockPart(block, line.turn));
+      return line.message.content.flatMap((block) => blockPart(block, { turn: line.turn, cwd }));
     case "model.failed": {
-      const partial = line.partial.flatMap((block) => blockPart(block, line.turn, true));
+      const partial = line.partial.flatMap((block) => blockPart(block, { turn: line.turn, cwd, isCutOff: true }));
       // The user who stopped the request knows why it failed, and the end of the run says so too.
       return line.error.code === "aborted" ? partial : [...partial, { kind: "error", text: line.error.message }];
     }
@@ -74,14 +81,20 @@ function contentOf(content: readonly UserBlock[]): { readonly text: string; read
   return { text: textOf(content), images: content.filter(({ type }) => type === "image").length };
 }
 
-function blockPart(block: AssistantBlock, turn: number, isCutOff?: true): readonly ItemPart[] {
+interface BlockOptions {
+  readonly turn: number;
+  readonly cwd: string | undefined;
+  readonly isCutOff?: true | undefined;
+}
+
+function blockPart(block: AssistantBlock, { turn, cwd, isCutOff }: BlockOptions): readonly ItemPart[] {
   switch (block.type) {
     case "text":
     case "thinking":
       return block.text === "" ? [] : [{ kind: block.type, turn, text: block.text, isCutOff }];
     case "tool_call": {
       const { callId, name, inputJson } = block;
-      return [{ kind: "call", callId, name, inputJson, target: describeCall(block) }];
+      return [{ kind: "call", callId, name, inputJson, target: describeCall(block, cwd) }];
     }
     case "opaque":
       return [];

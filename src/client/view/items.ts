@@ -1,6 +1,7 @@
 import type {
   AcceptanceResult,
   AgentId,
+  ApprovalAnswer,
   CallId,
   CallOutcome,
   ContextCause,
@@ -77,7 +78,11 @@ export interface CallPart {
   readonly decision?: RecordedDecision | undefined;
   /** The last request for approval. It is open as long as it has no answer and the call has no result. */
   readonly approval?: CallApproval | undefined;
+  /** Set if an approver has changed the input: its summary before that. */
+  readonly targetBefore?: string | undefined;
   readonly requestedAt?: number | undefined;
+  /** Milliseconds for which the call has waited for approval. They are a part of the time in its result. */
+  readonly waitedMs?: number | undefined;
   /** Time at which the call began to run. Absent while it is waiting for its turn or for approval. */
   readonly startedAt?: number | undefined;
   /** Latest progress of an open call, as reported by its tool. Not kept in the items. */
@@ -95,14 +100,13 @@ export interface CallApproval {
   readonly requestId: string;
   readonly reason: string;
   readonly askedAt: number;
-  readonly answer?:
-    | { readonly answer: "allow" | "deny"; readonly by: string; readonly message?: string | undefined }
-    | undefined;
+  readonly answer?: Omit<ApprovalAnswer, "inputJson"> | undefined;
 }
 
 /** The result of a call. */
 export interface CallResult {
   readonly outcome: CallOutcome;
+  /** Time from the request to the result. */
   readonly milliseconds: number;
   /** The result as the model sees it. */
   readonly content: readonly ResultBlock[];

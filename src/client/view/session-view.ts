@@ -49,6 +49,8 @@ export interface AgentView extends AgentTotals {
   readonly agentType: string;
   readonly name?: string | undefined;
   readonly description: string;
+  /** Directory in which the agent works. */
+  readonly cwd?: string | undefined;
   /** Ids from the main agent's child down to this agent. Empty for the main agent. */
   readonly path: readonly AgentId[];
   /** The parent's call that started or resumed this agent. */

@@ -83,7 +83,8 @@ export function breakLines(line: string): string {
   return line.replaceAll("↵", "↵\n        ");
 }
 
-function parseFields(inputJson: string): Readonly<Record<string, unknown>> | undefined {
+/** Parses the input of a call. Returns undefined if it is not an object. */
+export function parseFields(inputJson: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const input: unknown = JSON.parse(inputJson);
     return isRecord(input) ? input : undefined;

@@ -25,6 +25,18 @@ describe("the description of a call", () => {
     expect(describeCall({ name: "Bash", inputJson: JSON.stringify(input) })).toBe("rm -rf ~/important");
   });
 
+  it("names paths relative to the directory of the agent, unless they leave it", () => {
+    const described = (file_path: string) =>
+      describeCall({ name: "Read", inputJson: JSON.stringify({ file_path }) }, "/work/shop");
+    expect(described("/work/shop/src/a.ts")).toBe("src/a.ts");
+    expect(described("/work/shop")).toBe(".");
+    for (const path of ["/work/shopping/a.ts", "/work/shop/../x", "src/a.ts"]) expect(described(path)).toBe(path);
+    const command = JSON.stringify({ command: "cat /work/shop/a.ts" });
+    expect(describeCall({ name: "Bash", inputJson: command }, "/work/shop")).toBe("cat /work/shop/a.ts");
+    const search = JSON.stringify({ pattern: "x", path: "/work/shop", glob: "*.ts" });
+    expect(describeCall({ name: "Grep", inputJson: search }, "/work/shop")).toBe("x in *.ts");
+  });
+
   it("is empty for a value that is not an object", () => {
     expect(["{", "null", "3"].map((inputJson) => describeCall({ name: "Read", inputJson }))).toEqual(["", "", ""]);
   });

@@ -4,9 +4,9 @@ import { type AssistantMessage, callsOf, canonicalToolName, type ToolCall, textO
 /**
  * Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. For a built-in tool, only its own
  * inputs are used, because others have no effect and could hide what the call does. Commands, paths and addresses are
- * shown exactly, with symbols for line breaks and misleading characters.
+ * shown exactly, with symbols for line breaks and misleading characters. Paths below `cwd` are shown relative to it.
  */
-export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "inputJson">): string {
+export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "inputJson">, cwd?: string): string {
   let input: unknown;
   try {
     input = JSON.parse(inputJson);
@@ -18,7 +18,9 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
   const text = (name: string): string => {
     const value = fields[name];
     if (typeof value !== "string") return "";
-    return prose.has(name) ? oneLine(value) : showExactly(value.trim().slice(0, MOST_SHOWN));
+    if (prose.has(name)) return oneLine(value);
+    const trimmed = value.trim().slice(0, MOST_SHOWN);
+    return showExactly(paths.has(name) ? relativePath(trimmed, cwd) : trimmed);
   };
   const tool = canonicalToolName(name);
   if (tool === "AskUserQuestion")
@@ -34,6 +36,17 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
 
 /** Inputs that are texts for people or agents, which have no effect by themselves. */
 const prose: ReadonlySet<string> = new Set(["description", "plan"]);
+
+/** Inputs that are paths. */
+const paths: ReadonlySet<string> = new Set(["file_path", "notebook_path", "path"]);
+
+function relativePath(path: string, cwd = ""): string {
+  if (cwd === "" || cwd === "/") return path;
+  if (path === cwd || path === `${cwd}/`) return ".";
+  // A path that leaves the directory again is shown as it is.
+  const isBelow = path.startsWith(`${cwd}/`) && !path.split("/").includes("..");
+  return isBelow ? path.slice(cwd.length + 1) : path;
+}
 
 const MAX_ANNOUNCEMENT = 100;
 

@@ -83,7 +83,7 @@ export function activityWords(agent: AgentView): string {
   const { calls, announcement, draft } = agent;
   const state = stateOf(agent);
   const waiting = calls.findLast(isWaiting);
-  if (state === "waitingForApproval" && waiting !== undefined) return wishWords(waiting);
+  if (state === "waitingForApproval" && waiting !== undefined) return wishWords(waiting, agent.cwd);
   if (state !== "running") return stateWords(agent);
   const open = calls.filter(({ requestedAt }) => requestedAt !== undefined);
   if (open.length > 0) return announcement || callsWords(open);
@@ -133,10 +133,10 @@ export function callWords(call: Pick<CallPart, "name" | "target">): string {
   return `${doing} ${call.target}`.trim().replace(/:$/, "");
 }
 
-/** Describes a call that is waiting for approval: `wants to run: npm test`. */
-export function wishWords(call: Pick<ToolCall, "name" | "inputJson">): string {
+/** Describes a call that is waiting for approval: `wants to run: npm test`. `cwd` is the directory of its agent. */
+export function wishWords(call: Pick<ToolCall, "name" | "inputJson">, cwd?: string): string {
   const name = canonicalToolName(call.name);
-  const target = describeCall(call);
+  const target = describeCall(call, cwd);
   if (name === "AskUserQuestion") return `asks: ${target}`;
   return `wants to ${verbs[name]?.todo ?? `use ${toolName(call.name)}`} ${target}`.trim().replace(/:$/, "");
 }

@@ -50,6 +50,39 @@ describe("a call", () => {
     ]);
   });
 
+  it("that needed approval shows the answer, and the time that it worked itself", () => {
+    const answered = (answer: object, given: Given): readonly string[] => {
+      const approval = { requestId: "r", reason: "", askedAt: 0, answer: { answer: "allow", by: "ana", ...answer } };
+      const item = { ...call(given), waitedMs: 6_500, approval } as CallItem;
+      return texts(callRows(item, { columns: 60, user: "ana" }));
+    };
+    const text = "one";
+    const details = { exitCode: 0 };
+    expect(answered({}, { name: "Bash", target: "npm test", text, details })).toEqual([
+      expect.stringMatching(/^ {2}✓ Bash {3}npm test +1 line · 200 ms$/),
+      "    you allowed it once",
+      "    one",
+    ]);
+    const denied = { name: "Bash", target: "npm publish", outcome: "denied", text: "The user denied this call." };
+    expect(answered({ answer: "deny", message: "Not on Fridays" }, denied)).toEqual([
+      expect.stringMatching(/^ {2}– Bash {3}npm publish +denied$/),
+      "    you denied it: Not on Fridays",
+    ]);
+    const input = { questions: [{ question: "Which color?" }, { question: "Which size?" }] };
+    expect(answered({ replies: [["Blue"], []] }, { name: "AskUserQuestion", target: "Which", input })).toEqual([
+      "  ✓ AskUserQuestion Which",
+      "    Which color? Blue",
+      "    Which size? The agent decides.",
+    ]);
+  });
+
+  it("keeps the name of its file if there is no room for the path", () => {
+    const target = "packages/checkout/src/cart/rounding/price.ts";
+    expect(shown({ name: "Read", target, details: { lines: 84 } })).toEqual([
+      expect.stringMatching(/^ {2}✓ Read {3}packages\/checkout\/…\/price\.ts +84 lines · 6\.7 s$/),
+    ]);
+  });
+
   it("that was interrupted is one line", () => {
     const text = '<task_error agent="x" id="a1">\nThe run was interrupted.\n</task_error>\n[1 tool call]';
     expect(shown({ name: "Task", target: "cart 2", outcome: "cancelled", text })).toEqual([
@@ -84,14 +117,16 @@ describe("a call", () => {
   it("can be shown with its whole input and output, without markup for models", () => {
     const input = { command: "npm test \\\n  --all", timeout: 5 };
     const text = Array.from({ length: 50 }, (_, index) => `line ${index}`).join("\n");
-    const rows = texts(wholeCallRows(call({ name: "Bash", target: "npm test", input, text }), 60));
+    const rows = texts(wholeCallRows(call({ name: "Bash", target: "npm test", input, text }), { columns: 60 }));
     expect(rows).toContain("    npm test \\");
     expect(rows).toContain("      --all");
     expect(rows).toContain("  timeout");
     expect(rows).toContain("    line 0");
     expect(rows).toContain("    line 49");
     const report = '<task_result agent="x" id="a1">\nAll of it.\n</task_result>\n[1 tool call]';
-    expect(texts(wholeCallRows(call({ name: "Task", text: report }), 60)).join("\n")).not.toContain("<task");
+    expect(texts(wholeCallRows(call({ name: "Task", text: report }), { columns: 60 })).join("\n")).not.toContain(
+      "<task",
+    );
   });
 });
 

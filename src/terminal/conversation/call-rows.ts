@@ -1,14 +1,17 @@
 import {
+  answerWords,
   approvalText,
   type CallItem,
   callWords,
   firstSentence,
   isInBackground,
   outputLines,
+  repliesTo,
   resultText,
   resultWords,
   todosOf,
   wishWords,
+  workedMs,
 } from "../../client/index.ts";
 import { formatDuration, plural } from "../../lib/index.ts";
 import { canonicalToolName } from "../../protocol/index.ts";
@@ -19,6 +22,8 @@ import { diffRows } from "./diff-rows.ts";
 interface CallOptions {
   /** Width of text. */
   readonly columns: number;
+  /** Name of the user. */
+  readonly user?: string | undefined;
   /** Shows the call as a sentence, without symbols and columns. */
   readonly isPlain?: boolean | undefined;
 }
@@ -26,18 +31,22 @@ interface CallOptions {
 const NAME_COLUMNS = 6;
 const INDENT = "    ";
 
-/** Returns a call on one line: what it did, its result and how long it took. The end of its output follows. */
-export function callRows(item: CallItem, { columns, isPlain }: CallOptions): readonly Row[] {
+/**
+ * Returns a call on one line: what it did, its result and how long it worked. The answer of the user follows, if the call
+ * needed one, and the end of its output.
+ */
+export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions): readonly Row[] {
   const { result } = item;
   const name = toolLabel(item.name);
   const images = (result?.content ?? []).filter(({ type }) => type === "image").length;
   const words = images > 0 ? plural(images, "image") : resultWords(item);
   const isRunning = isInBackground(item);
-  const duration = result === undefined || isRunning ? "" : formatDuration(result.milliseconds);
+  const worked = workedMs(item);
+  const duration = worked === undefined || isRunning || isOnlyAnswer(item) ? "" : formatDuration(worked);
   if (isPlain) {
     const facts = [words, duration].filter((part) => part !== "").join(", ");
     const head: Row = [span(cleanLine(`${name} ${item.target}${facts === "" ? "" : `: ${facts}`}`))];
-    return [head, ...todoRows(item, columns)];
+    return [head, ...answerRows(item, { columns, user, isPlain }), ...todoRows(item, columns)];
   }
   // A reason does not fit at the end of the line.
   const at = words.indexOf(": ");
@@ -47,13 +56,36 @@ export function callRows(item: CallItem, { columns, isPlain }: CallOptions): rea
       span("  "),
       markOf(item),
       span(` ${pad(name, Math.max(NAME_COLUMNS, name.length))} `),
-      span(cleanLine(item.target), "dim"),
+      { ...span(cleanLine(item.target), "dim"), isPath: pathTools.has(canonicalToolName(item.name)) },
     ],
     [span([word, duration].filter((part) => part !== "").join(" · "), "dim")],
     columns,
   );
-  const why = reason === "" ? [] : wrap([span(cleanLine(reason), "bad")], { columns, first: [span(INDENT)] });
-  return [head, ...why.slice(0, MAX_REASON_ROWS), ...outputRows(item, columns)];
+  const answer = answerRows(item, { columns, user });
+  // The answer of the user contains the reason for a denial.
+  const isTold = reason === "" || (result?.outcome === "denied" && answer.length > 0);
+  const why = isTold ? [] : wrap([span(cleanLine(reason), "bad")], { columns, first: [span(INDENT)] });
+  return [head, ...answer, ...why.slice(0, MAX_REASON_ROWS), ...outputRows(item, columns)];
+}
+
+/** Tools whose calls are described by a path, at least at the end. */
+const pathTools: ReadonlySet<string> = new Set(["Read", "Edit", "Write", "NotebookEdit", "LS", "Grep", "Glob"]);
+
+/** Returns whether the user was all that a call needed, so that it did not work itself. */
+function isOnlyAnswer({ name, result }: CallItem): boolean {
+  return result?.outcome === "denied" || canonicalToolName(name) === "AskUserQuestion";
+}
+
+/** Returns how the user has answered the request for approval of a call, or the questions that it asked. */
+export function answerRows(item: CallItem, { columns, user, isPlain }: CallOptions): readonly Row[] {
+  const words = answerWords(item, user);
+  const row = (spans: Row): readonly Row[] => wrap(spans, { columns, first: [span(isPlain ? "" : INDENT)] });
+  return [
+    ...(words === "" ? [] : row([span(cleanLine(words), "dim")])),
+    ...repliesTo(item).flatMap(({ question, reply }) =>
+      row([span(`${cleanLine(question)} `, "dim"), span(cleanLine(reply) || "The agent decides.")]),
+    ),
+  ];
 }
 
 const MAX_REASON_ROWS = 3;
@@ -110,13 +142,18 @@ export function isAsking({ approval }: CallItem): boolean {
 }
 
 /** Returns a call that has no result yet: what it does, or what its agent asks for. */
-export function openCall(item: CallItem): Row {
-  if (isAsking(item)) return [span("  "), span("?", "strong"), span(` ${cleanLine(wishWords(item))}`)];
-  return [span("  "), span("●", "accent"), span(` ${cleanLine(callWords(item))}`)];
+export function openCall(item: CallItem, cwd: string | undefined): Row {
+  if (isAsking(item)) return [span("  "), span("?", "strong"), activitySpan(` ${wishWords(item, cwd)}`)];
+  return [span("  "), span("●", "accent"), activitySpan(` ${callWords(item)}`)];
 }
 
-/** Returns the whole input of a call and its whole output, below its line. */
-export function wholeCallRows(item: CallItem, columns: number): readonly Row[] {
+/** Returns what an agent does. If there is no room for all of it, the name of a file stays. Commands keep their start. */
+export function activitySpan(words: string, style?: Style): Span {
+  return { ...span(cleanLine(words), style), isPath: !words.includes(": ") && /\/[^/ ]+$/.test(words) };
+}
+
+/** Returns the whole input of a call and its whole output, below its line and the answer of the user. */
+export function wholeCallRows(item: CallItem, { columns, user }: CallOptions): readonly Row[] {
   const [head = []] = callRows(item, { columns });
   const { main, others, call } = approvalText(item);
   const block = (text: string, style?: Style): readonly Row[] =>
@@ -131,6 +168,7 @@ export function wholeCallRows(item: CallItem, columns: number): readonly Row[] {
   const output = resultText(item);
   return [
     head,
+    ...answerRows(item, { columns, user }),
     ...titled(main?.field ?? "input", block(main?.value ?? call)),
     ...others.flatMap(({ field, value }) => titled(cleanLine(field), block(value))),
     ...titled("change", change),

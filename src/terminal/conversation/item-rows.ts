@@ -13,6 +13,8 @@ export interface RowOptions {
   readonly isPlain?: boolean | undefined;
   /** Shows the whole input and output of each call. */
   readonly isWhole?: boolean | undefined;
+  /** Name of the user. */
+  readonly user?: string | undefined;
   /** Returns the name of an agent. */
   readonly nameOf?: ((agentId: AgentId) => string) | undefined;
 }
@@ -58,8 +60,8 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
       };
     case "call":
       // A whole call is surrounded by blank rows, like a text.
-      if (options.isWhole) return { kind: "text", rows: wholeCallRows(item, columns) };
-      return { kind: "call", rows: callRows(item, { columns, isPlain: options.isPlain }) };
+      if (options.isWhole) return { kind: "text", rows: wholeCallRows(item, { ...options, columns }) };
+      return { kind: "call", rows: callRows(item, { ...options, columns }) };
     case "notice":
       return note(item.text, "warn");
     case "retry":

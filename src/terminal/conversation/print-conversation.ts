@@ -138,10 +138,12 @@ function limitsOf({ columns, rows }: PrintOptions): Limits {
 function openCalls(running: readonly CallItem[], agent: AgentView): readonly Row[] {
   // The tree of agents shows what a call that waits for agents does.
   const shown = running.filter(({ agents }) => agents === undefined);
-  // What the agent is doing is shown below, even if its only call is waiting for the user.
-  if (shown.length === 1 && shown.every(isAsking)) return [];
+  const progressOf = ({ callId }: CallItem): string =>
+    agent.calls.find((each) => each.callId === callId)?.progress ?? "";
+  // What the agent is doing is shown below.
+  if (running.length === 1 && shown.every((item) => isAsking(item) || progressOf(item) === "")) return [];
   return shown.map((item): Row => {
-    const { progress = "" } = agent.calls.find(({ callId }) => callId === item.callId) ?? {};
-    return [...openCall(item), ...(progress === "" ? [] : [span(`  ${cleanLine(progress)}`, "dim")])];
+    const progress = progressOf(item);
+    return [...openCall(item, agent.cwd), ...(progress === "" ? [] : [span(`  ${cleanLine(progress)}`, "dim")])];
   });
 }

@@ -13,6 +13,7 @@ import {
 } from "../../client/index.ts";
 import { plural } from "../../lib/index.ts";
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
+import { activitySpan } from "../conversation/call-rows.ts";
 import { thousands } from "../conversation/item-rows.ts";
 import { type Row, type Span, span } from "../screen/row.ts";
 import { cleanLine, pad, spread } from "../screen/text.ts";
@@ -176,7 +177,7 @@ function agentRow(agent: AgentView, { columns, now, selected, width, hasCost, is
       markOf(agent),
       span(` ${name} `, isSelected ? "bold" : undefined),
       span(cleanLine(about), "dim"),
-      span(cleanLine(doing), stateOf(agent) === "waitingForApproval" ? "warn" : undefined),
+      activitySpan(doing, stateOf(agent) === "waitingForApproval" ? "warn" : undefined),
       ...(background && end === undefined ? [span("  background", "dim")] : []),
     ],
     [span(figures, "dim")],

@@ -99,5 +99,6 @@ function shownRequest(question: ApprovalQuestion): { readonly call: string; read
 
 /** Says what an agent waits for, on one line. */
 export function requestLine(question: ApprovalQuestion, view: SessionView): string {
-  return cleanLine(`${askerPath(question, view)} ${wishWords(question.call)}`);
+  const { cwd } = agentOf(view, question.agentId) ?? {};
+  return cleanLine(`${askerPath(question, view)} ${wishWords(question.call, cwd)}`);
 }

@@ -1,5 +1,6 @@
 import type { ApprovalAnswer, ApprovalQuestion } from "../../protocol/index.ts";
 import type { App, Layer } from "../app.ts";
+import { activitySpan } from "../conversation/call-rows.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cutBefore } from "../screen/text.ts";
 import { createApprovalLayer } from "./approval-layer.ts";
@@ -105,7 +106,7 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
     },
     rows: (columns) => {
       if (current === undefined || layer !== undefined) return [];
-      const row = [span("  ? ", "strong"), span(requestLine(current, app.view), "warn")];
+      const row = [span("  ? ", "strong"), activitySpan(requestLine(current, app.view), "warn")];
       const hint = howToAnswer(current) === undefined ? "  Tab answers" : "  Tab shows who can answer";
       return [cutBefore(row, [span(hint, "dim")], columns - 1)];
     },

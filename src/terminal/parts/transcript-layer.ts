@@ -10,7 +10,7 @@ import {
 } from "../../client/index.ts";
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
-import { isAsking, openCall } from "../conversation/call-rows.ts";
+import { activitySpan, isAsking, openCall } from "../conversation/call-rows.ts";
 import { isToldByEnd, type PrintedKind, printedItem, textColumns, thousands } from "../conversation/item-rows.ts";
 import { markdownRows } from "../conversation/markdown.ts";
 import { hintRow } from "../frame.ts";
@@ -75,18 +75,19 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
   function itemRows(agent: AgentView, columns: number): readonly Row[] {
     if (cachedColumns !== columns) cache = new Map();
     cachedColumns = columns;
+    const itemOptions = { columns, isWhole, nameOf: nameOfAgent, user: app.user };
     const rows: Row[] = [];
     let last: PrintedKind | undefined;
     for (const item of elements(agent.items)) {
       if (isToldByEnd(item, agent)) continue;
       if (item.kind === "call" && item.result === undefined && stateOf(agent) !== "ended") {
         if (last !== undefined && last !== "call") rows.push([]);
-        rows.push(openCallRow(item, columns));
+        rows.push(openCallRow(item, { columns, cwd: agent.cwd }));
         last = "call";
         continue;
       }
       const known = cache.get(item.position);
-      const printed = known?.item === item ? known : printedItem(item, { columns, isWhole, nameOf: nameOfAgent });
+      const printed = known?.item === item ? known : printedItem(item, itemOptions);
       if (printed === undefined || printed.rows.length === 0) continue;
       cache.set(item.position, { item, ...printed });
       if (last !== undefined && (last !== printed.kind || last === "text" || last === "prompt")) rows.push([]);
@@ -161,9 +162,12 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
 }
 
 /** Returns a call that has no result yet: one that waits for the user, or one that is running. */
-function openCallRow(item: CallItem, columns: number): Row {
+function openCallRow(
+  item: CallItem,
+  { columns, cwd }: { readonly columns: number; readonly cwd: string | undefined },
+): Row {
   return cutBefore(
-    openCall(item),
+    openCall(item, cwd),
     isAsking(item) ? [span("  waiting for you · Tab answers", "warn")] : [],
     columns - 1,
   );
@@ -183,9 +187,9 @@ function headRows(agent: AgentView, app: App, columns: number): readonly Row[] {
     ...(costUsd > 0 ? [dollars(costUsd)] : []),
     model,
   ];
-  const state = cleanLine(activityWords(agent));
+  const state = activitySpan(`    ${activityWords(agent)}`);
   // What the agent does is not cut for figures.
-  const room = columns - widthOf(state) - 7;
+  const room = columns - widthOf(state.text) - 3;
   const figures = all.filter((_, index) => widthOf(all.slice(0, index + 1).join(" · ")) <= room);
   return [
     spread(
@@ -198,6 +202,6 @@ function headRows(agent: AgentView, app: App, columns: number): readonly Row[] {
       agent.agentId === MAIN_AGENT ? [] : [span(agent.agentId, "dim")],
       columns - 1,
     ),
-    spread([span(`    ${state}`)], [span(figures.join(" · "), "dim")], columns - 1),
+    spread([state], [span(figures.join(" · "), "dim")], columns - 1),
   ];
 }

@@ -6,6 +6,8 @@ export type Row = readonly Span[];
 export interface Span {
   readonly text: string;
   readonly style?: Style | undefined;
+  /** Set if the text ends with a path. If there is no room for all of it, the name of the file stays. */
+  readonly isPath?: boolean | undefined;
   /** Look that the user's own program has chosen, as parameters of an escape sequence: digits and semicolons. */
   readonly look?: string | undefined;
 }

@@ -39,6 +39,18 @@ export function cut(text: string, columns: number): string {
   return `${startOf(text, columns - 1)}…`;
 }
 
+/** Shortens a text that ends with a path, so that the name of the file stays: `src/…/price.ts`. */
+export function cutPath(text: string, columns: number): string {
+  if (widthOf(text) <= columns) return text;
+  const name = text.slice(text.lastIndexOf("/"));
+  const room = columns - 1 - widthOf(name);
+  if (!text.includes("/") || room < 0) return cut(text.includes("/") ? name.slice(1) : text, columns);
+  const start = startOf(text, room);
+  // Whole names of directories are kept, if there is room for any.
+  const isDirectory = start.includes("/", start.lastIndexOf(" ") + 1);
+  return `${isDirectory ? start.slice(0, start.lastIndexOf("/") + 1) : start}…${name}`;
+}
+
 /** Returns as much of the start of a text as fits. */
 function startOf(text: string, columns: number): string {
   let width = 0;
@@ -57,6 +69,7 @@ export function cutRow(row: Row, columns: number): Row {
   const kept: Span[] = [];
   for (const each of row) {
     const width = widthOf(each.text);
+    if (width >= left && each.isPath) return [...kept, { ...each, text: cutPath(each.text, left) }];
     if (width >= left) return [...kept, { ...each, text: cut(`${each.text}…`, left) }];
     kept.push(each);
     left -= width;
