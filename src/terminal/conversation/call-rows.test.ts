@@ -51,10 +51,10 @@ describe("a call", () => {
   });
 
   it("that needed approval shows the answer, and the time that it worked itself", () => {
-    const answered = (answer: object, given: Given): readonly string[] => {
+    const answered = (answer: object, given: Given, isPlain = false): readonly string[] => {
       const approval = { requestId: "r", reason: "", askedAt: 0, answer: { answer: "allow", by: "ana", ...answer } };
       const item = { ...call(given), waitedMs: 6_500, approval } as CallItem;
-      return texts(callRows(item, { columns: 60, user: "ana" }));
+      return texts(callRows(item, { columns: 60, user: "ana", isPlain }));
     };
     const text = "one";
     const details = { exitCode: 0 };
@@ -68,9 +68,13 @@ describe("a call", () => {
       expect.stringMatching(/^ {2}– Bash {3}npm publish +denied$/),
       "    you denied it: Not on Fridays",
     ]);
+    expect(answered({ answer: "deny", message: "Not on Fridays" }, denied, true)).toEqual([
+      "Bash npm publish: denied",
+      "You denied it: Not on Fridays",
+    ]);
     const input = { questions: [{ question: "Which color?" }, { question: "Which size?" }] };
     expect(answered({ replies: [["Blue"], []] }, { name: "AskUserQuestion", target: "Which", input })).toEqual([
-      "  ✓ AskUserQuestion Which",
+      "  ✓ AskUserQuestion",
       "    Which color? Blue",
       "    Which size? The agent decides.",
     ]);
@@ -127,6 +131,24 @@ describe("a call", () => {
     expect(texts(wholeCallRows(call({ name: "Task", text: report }), { columns: 60 })).join("\n")).not.toContain(
       "<task",
     );
+  });
+});
+
+describe("calls that have no result", () => {
+  const opened = (count: number): readonly string[] => {
+    const calls = Array.from({ length: count }, (_, index) => ({ name: "Bash", input: { command: `seq ${index}` } }));
+    const view = [started(), answered("", calls)]
+      .map((event, index) => ({ agentId: "main", seq: index + 1, event: line(event) }))
+      .reduce(foldSession, newSessionView());
+    const agent = agentOf(view, "main")!;
+    return texts(createConversationPrinter().update(agent, { columns: 60, rows: 12 }).open).filter((row) => row !== "");
+  };
+
+  it("are named once: a single one is what the agent does, and only the first of many are shown", () => {
+    expect(opened(1)).toEqual([]);
+    expect(opened(2)).toEqual(["  ● running: seq 0", "  ● running: seq 1"]);
+    expect(opened(300)).toHaveLength(6);
+    expect(opened(300).at(-1)).toBe("    and 295 more calls");
   });
 });
 

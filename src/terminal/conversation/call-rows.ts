@@ -43,27 +43,31 @@ export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions
   const isRunning = isInBackground(item);
   const worked = workedMs(item);
   const duration = worked === undefined || isRunning || isOnlyAnswer(item) ? "" : formatDuration(worked);
-  if (isPlain) {
-    const facts = [words, duration].filter((part) => part !== "").join(", ");
-    const head: Row = [span(cleanLine(`${name} ${item.target}${facts === "" ? "" : `: ${facts}`}`))];
-    return [head, ...answerRows(item, { columns, user, isPlain }), ...todoRows(item, columns)];
-  }
   // A reason does not fit at the end of the line.
   const at = words.indexOf(": ");
   const [word, reason] = at < 0 ? [words, ""] : [words.slice(0, at), words.slice(at + 2)];
+  const answer = answerRows(item, { columns, user, isPlain });
+  // The answer of the user contains the reason for a denial.
+  const isTold = reason === "" || (result?.outcome === "denied" && answer.length > 0);
+  if (isPlain) {
+    const facts = [isTold ? word : words, duration].filter((part) => part !== "").join(", ");
+    const head: Row = [span(cleanLine(`${name} ${item.target}${facts === "" ? "" : `: ${facts}`}`))];
+    return [head, ...answer, ...todoRows(item, columns)];
+  }
   const head = spread(
     [
       span("  "),
       markOf(item),
       span(` ${pad(name, Math.max(NAME_COLUMNS, name.length))} `),
-      { ...span(cleanLine(item.target), "dim"), isPath: pathTools.has(canonicalToolName(item.name)) },
+      // Questions are shown with their replies.
+      {
+        ...span(repliesTo(item).length > 0 ? "" : cleanLine(item.target), "dim"),
+        isPath: pathTools.has(canonicalToolName(item.name)),
+      },
     ],
     [span([word, duration].filter((part) => part !== "").join(" · "), "dim")],
     columns,
   );
-  const answer = answerRows(item, { columns, user });
-  // The answer of the user contains the reason for a denial.
-  const isTold = reason === "" || (result?.outcome === "denied" && answer.length > 0);
   const why = isTold ? [] : wrap([span(cleanLine(reason), "bad")], { columns, first: [span(INDENT)] });
   return [head, ...answer, ...why.slice(0, MAX_REASON_ROWS), ...outputRows(item, columns)];
 }
@@ -78,7 +82,7 @@ function isOnlyAnswer({ name, result }: CallItem): boolean {
 
 /** Returns how the user has answered the request for approval of a call, or the questions that it asked. */
 export function answerRows(item: CallItem, { columns, user, isPlain }: CallOptions): readonly Row[] {
-  const words = answerWords(item, user);
+  const words = isPlain ? sentence(answerWords(item, user)) : answerWords(item, user);
   const row = (spans: Row): readonly Row[] => wrap(spans, { columns, first: [span(isPlain ? "" : INDENT)] });
   return [
     ...(words === "" ? [] : row([span(cleanLine(words), "dim")])),
@@ -174,6 +178,10 @@ export function wholeCallRows(item: CallItem, { columns, user }: CallOptions): r
     ...titled("change", change),
     ...titled("output", output.trim() === "" ? [] : block(output)),
   ];
+}
+
+function sentence(words: string): string {
+  return words === "" ? "" : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
 /** `mcp__github__search` is shown as `github search`. */

@@ -142,8 +142,13 @@ function openCalls(running: readonly CallItem[], agent: AgentView): readonly Row
     agent.calls.find((each) => each.callId === callId)?.progress ?? "";
   // What the agent is doing is shown below.
   if (running.length === 1 && shown.every((item) => isAsking(item) || progressOf(item) === "")) return [];
-  return shown.map((item): Row => {
+  const rows = shown.slice(0, shown.length > MAX_OPEN ? MAX_OPEN - 1 : MAX_OPEN).map((item): Row => {
     const progress = progressOf(item);
     return [...openCall(item, agent.cwd), ...(progress === "" ? [] : [span(`  ${cleanLine(progress)}`, "dim")])];
   });
+  const more = shown.length - rows.length;
+  return more === 0 ? rows : [...rows, [span(`    and ${more} more calls`, "dim")]];
 }
+
+/** Maximum number of rows for calls that have no result. */
+const MAX_OPEN = 6;
