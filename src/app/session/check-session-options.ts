@@ -84,7 +84,7 @@ export const sessionOptionTypes: OptionTypes<SessionOptions> = {
   }),
   agents: optional(anObject),
   trusted: optional(aBoolean),
-  entryPoint: optional(oneOf(["cli", "sdk"])),
+  entryPoint: optional(oneOf(["cli", "sdk", "server"])),
   provider: optional(aString),
   model: optional(modelOption),
   effort: optional(oneOf(efforts)),
