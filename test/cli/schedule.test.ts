@@ -65,7 +65,7 @@ describe("retinue schedule", () => {
     const place = createPlace();
     mkdirSync(join(place.cwd, ".agents/agents"), { recursive: true });
     const { code, stderr } = await retinue(["schedule", "add", "hourly", "-p", "x", "--agent", "helper"], place);
-    expect(stderr).toContain("this directory is not trusted (trust it with `retinue trust add`)");
+    expect(stderr).toContain("this directory is not trusted. To trust it, run `retinue trust add`.");
     expect(stderr).not.toContain("--trust");
     expect(code).toBe(2);
   });

@@ -271,7 +271,7 @@ it("a message names a worker that is not connected, and says what to do", async 
   const message = { id: "m-1", prompt: "One more thing." };
   const kept = await server.send("POST", `/session/${id}/message`, message);
   expect(kept).toMatchObject({ status: 200, json: { status: "done" } });
-  expect(kept.text).toContain("The worker box is not connected. The message is in the inbox of the session");
+  expect(kept.text).toContain("The worker box is not connected. The message is in the session's inbox");
   writeFileSync(join(there.cwd, "go"), "");
   startWorker(there, server, here.home);
   await expect

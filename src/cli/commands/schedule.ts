@@ -121,7 +121,8 @@ function refuseUnpriced(cwd: string, model: string | undefined): void {
 function withoutTrustOption(error: unknown): never {
   if (!(error instanceof UserError)) throw error;
   const { message, code, cure, exitCode } = error;
-  const text = (given: string): string => given.replace("the `trusted` option", "trust it with `retinue trust add`");
+  const text = (given: string): string =>
+    given.replace("To trust it for one run, use the `trusted` option", "To trust it, run `retinue trust add`");
   throw new UserError(text(message), { code, exitCode, cure: cure && text(cure) });
 }
 
