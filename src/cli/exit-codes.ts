@@ -3,9 +3,12 @@ import type { ModelErrorCode, RunResult } from "../protocol/index.ts";
 export const exitCodes = { succeeded: 0, failed: 1, usage: 2, incomplete: 3, unverified: 4, stopped: 130 } as const;
 
 /** Exit codes of a process that a signal ended. */
-export const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129 } as const;
+export const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGQUIT: 131 } as const;
 export type StopSignal = keyof typeof signalCodes;
-export const stopSignals = Object.keys(signalCodes) as readonly StopSignal[];
+/** Signals that end a process. Windows has no SIGQUIT. */
+export const stopSignals = (Object.keys(signalCodes) as readonly StopSignal[]).filter(
+  (signal) => process.platform !== "win32" || signal !== "SIGQUIT",
+);
 
 interface RunEvidence {
   /** Error from the last request, if it failed. */
