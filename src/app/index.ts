@@ -175,7 +175,6 @@ export {
   hasWaitingWork,
   type ListedAgent,
   type NewCommand,
-  readQueue,
   type SteerRequest,
   type SteerResult,
   steerSession,
@@ -183,6 +182,7 @@ export {
 } from "./commands/steer.ts";
 export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
 export { unpricedModel } from "./commands/unpriced-model.ts";
+export { readWaitingPrompts, type WaitingPrompt } from "./commands/waiting-prompts.ts";
 export { createDirectoryWorker, type DirectoryWorker, type DirectoryWorkerOptions } from "./commands/worker.ts";
 export { stateDirectory } from "./directories.ts";
 export { openSession as openSessionLazily, run as runLazily } from "./library.ts";

@@ -144,11 +144,12 @@ function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopSt
   return isKnown ? { ...state, awaited: [...state.awaited, runId] } : state;
 }
 
-/** Applies the resumption of a subagent, with or without a call by this agent. */
-function agentResumed(state: LoopState, { callId, agentId, runId, by }: EventOf<"agent.resumed">): LoopState {
+/** Applies the resumption of a subagent, by a call of this agent or without one. */
+function agentResumed(state: LoopState, { callId, agentId, runId, by, replaces }: EventOf<"agent.resumed">): LoopState {
   if (callId !== undefined) return withCall(state, callId, { status: "started", agentId, resumes: runId });
-  // A run that continues after its process has ended replaces the earlier one.
-  const others = state.background.filter((each) => by === "person" || each.agentId !== agentId);
+  // A run that continues one that was cut off replaces it. The report of a run that a person adds to is still delivered.
+  const isAdded = by === "person" && replaces !== true;
+  const others = state.background.filter((each) => isAdded || each.agentId !== agentId);
   const earlier = new Set(state.background.flatMap((each) => (each.agentId === agentId ? [each.runId] : [])));
   const awaited = state.awaited.map((each) => (earlier.has(each) ? runId : each));
   return withBackground({ ...state, background: others, awaited }, [{ agentId, runId }]);

@@ -79,6 +79,12 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     for (const content of prompts) await sendAgain(content, "next");
   }
 
+  /** Sends the prompts that are held back, or those that stayed in the queue when another terminal stopped the agent. */
+  async function sendWaiting(): Promise<void> {
+    if (held.length > 0) await releaseHeld();
+    else if (feed.view.queue.length > 0 && !isBusy()) await app.send({ type: "resume", agent: MAIN_AGENT });
+  }
+
   /** Puts a prompt into the box as it was typed, with a mention for each of its images. */
   function edit(content: Content, box: PromptBox): void {
     const prompt = typedPrompt(textOf(content));
@@ -164,7 +170,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
         return;
       }
       const whole = box.take();
-      if (whole.trim() === "") void releaseHeld();
+      if (whole.trim() === "") void sendWaiting();
       if (whole.trim() !== "" && !isSpecial(whole)) prompt(whole);
     },
     now: (box) => {

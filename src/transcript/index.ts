@@ -12,6 +12,7 @@ export { checkHome, type HomeCheck } from "./home-directory.ts";
 export {
   findInbox,
   hashCommand,
+  inboxOf,
   type ListedRequest,
   listRequests,
   openInbox,

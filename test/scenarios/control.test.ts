@@ -166,6 +166,33 @@ describe("prompts that arrive during a run", () => {
     expect(lines.at(-1)?.type).toBe("run.cleaned");
   });
 
+  it.each(["tree", "turn", "main"])(
+    "stay in the queue if %s is stopped, and the next run receives them",
+    async (what) => {
+      const { session, model } = await open({ MAIN: [{ text: "One.", hangs: true }, { text: "All." }] });
+      const first = session.prompt("MAIN: one");
+      const second = session.prompt("two");
+      const third = session.prompt("three");
+      await watch(session).until(({ event }) => event.type === "prompt.queued" && textOf(event.content) === "three");
+      await session.send({ id: "withdraw", type: "withdraw", promptId: third.promptId ?? "" });
+      const receipt = await session.send({ id: "stop", type: "stop", what });
+      expect(receipt.message).toBe("Stopped the main agent. 1 prompt stays in the queue.");
+      expect(await first.result).toMatchObject({ outcome: "stopped" });
+      expect(await second.result).toMatchObject({ message: expect.stringContaining("The prompt stays in the queue") });
+      expect(await third.result).toMatchObject({ message: expect.stringContaining("withdrawn") });
+      expect(session.state).toBe("idle");
+      expect(session.queue().map(({ content }) => textOf(content))).toEqual(["two"]);
+
+      const watched = watch(session);
+      const resumed = await session.send({ id: "resume", type: "resume", agent: "main" });
+      expect(resumed.message).toBe("The main agent continues. It also gets 1 prompt from the queue.");
+      await watched.until(ofMain((event) => event.type === "run.ended" && event.text === "All."));
+      expect(session.queue()).toEqual([]);
+      await session.close();
+      expect(model.requests("MAIN").map(newestPrompt)).toEqual(["MAIN: one", "two"]);
+    },
+  );
+
   it("reach the agent before its next step if they are sent now, and only once", async () => {
     const { session, model } = await open({
       MAIN: [{ calls: [{ name: "Bash", input: { command: "true" } }] }, { text: "Heard." }],

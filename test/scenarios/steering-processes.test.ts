@@ -1,17 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
-import { type ApiServer, createApiServer, type Step } from "../../src/testing/index.ts";
-import { type Ended, retinue } from "../cli/command-line.ts";
-import { type CommandLine, startCommandLine } from "../reliability/command-line.ts";
-import { createPlace, type Place, readTranscript, sessionIdOf, transcriptPath } from "../reliability/place.ts";
-
-const task = (prompt: string, more = {}) => ({
-  tool: "Task",
-  input: { description: "a piece of work", prompt, subagent_type: "general-purpose", name: "helper", ...more },
-});
-const reply = (...content: object[]): Step => ({ reply: { content } }) as Step;
-const say = (text: string): Step => ({ reply: { content: text } }) as Step;
+import { describe, expect, it } from "vitest";
+import { startCommandLine } from "../reliability/command-line.ts";
+import { type Place, readTranscript, sessionIdOf, transcriptPath } from "../reliability/place.ts";
+import { hasLines, open, reply, say, task } from "./steering-place.ts";
 
 describe("a session in another process", () => {
   it("can be messaged, moved and stopped from any terminal, even after it ended", async () => {
@@ -46,13 +38,13 @@ describe("a session in another process", () => {
       stderr: "retinue: Only subagents can be moved to the background. Write: retinue background SESSION/AGENT.\n",
     });
     expect(await run("foreground", `${id}/helper`)).toMatchObject({
-      code: 2,
+      code: 1,
       stderr: expect.stringMatching(
         /^retinue: The caller of helper \(a piece of work, a\w+\) is already waiting for it\.\n$/,
       ),
     });
     expect(await run("resume", `${id}/helper`, "--json")).toMatchObject({
-      code: 2,
+      code: 1,
       stdout: expect.stringContaining('"status": "refused"'),
     });
     expect(await run("background", `${id}/helper`)).toMatchObject({
@@ -95,7 +87,7 @@ describe("a session in another process", () => {
       stdout: "The session is not running, so there is nothing to stop.\n",
     });
     expect(await run("background", `${id}/helper`)).toMatchObject({
-      code: 2,
+      code: 1,
       stderr: expect.stringContaining(`retinue resume ${id}`),
     });
     expect(await run("message", `${id}/helper`, "Look in test.", "--next")).toMatchObject(next);
@@ -266,50 +258,8 @@ describe("an unanswered request when the process is killed", () => {
   });
 });
 
-interface Opened {
-  readonly place: Place;
-  readonly server: ApiServer;
-  /** Starts a command in a process of its own. */
-  start(...args: string[]): CommandLine;
-  /** Runs a command in a process that has run others before, but not that of the session. */
-  run(...args: string[]): Promise<Ended>;
-}
-
-async function open(parts: Readonly<Record<string, readonly Step[]>>): Promise<Opened> {
-  const place = createPlace();
-  const conversations = Object.entries(parts).map(([name, steps]) => ({
-    match: { firstUserContains: name },
-    steps: [...steps],
-  }));
-  const server = await createApiServer({ script: { conversations } });
-  const started: CommandLine[] = [];
-  onTestFinished(async () => {
-    for (const { child } of started) child.kill("SIGKILL");
-    await Promise.all(started.map(({ ended }) => ended));
-    await server.close();
-    place.remove();
-  });
-  const start = (...args: string[]): CommandLine => {
-    const command = startCommandLine({ place, url: server.url, args });
-    started.push(command);
-    return command;
-  };
-  return { place, server, start, run: (...args) => retinue(args, { ...place, server }) };
-}
-
 /** Returns the number of lines in the inbox of the place's only session. */
 function inboxLines(place: Place): number {
   const path = join(transcriptPath(place)?.replace(/\.jsonl$/, "") ?? "", "inbox.jsonl");
   return existsSync(path) ? readFileSync(path, "utf8").split("\n").length : 0;
-}
-
-/** Waits until the main agent's transcript has this many lines of a type. */
-async function hasLines(place: Place, type: string, count = 1): Promise<void> {
-  const has = (): boolean => {
-    const path = transcriptPath(place);
-    // The session may be writing its newest line now.
-    const lines = path === undefined ? [] : readFileSync(path, "utf8").split("\n").slice(0, -1);
-    return lines.filter((line) => JSON.parse(line).type === type).length >= count;
-  };
-  while (!has()) await new Promise((resolve) => setTimeout(resolve, 20));
 }

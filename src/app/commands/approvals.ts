@@ -1,14 +1,23 @@
-import { userInfo } from "node:os";
-import { matchId, UserError } from "../../lib/index.ts";
+import { homedir, userInfo } from "node:os";
+import { judgeCall } from "../../executor/index.ts";
+import { isRecord, matchId, showExactly, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import {
   type ApprovalAnswer,
   type ApprovalQuestion,
   canonicalToolName,
+  type ToolCall,
   type UserQuestion,
   type UserReply,
 } from "../../protocol/index.ts";
-import { type ListedRequest, listRequests, openInbox, type RequestSearch } from "../../transcript/index.ts";
+import {
+  findSession,
+  type ListedRequest,
+  listRequests,
+  openInbox,
+  type RequestSearch,
+} from "../../transcript/index.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { checkAnswerer } from "./check-answerer.ts";
 
@@ -28,7 +37,7 @@ export function waitingRequests(search: RequestSearch): readonly ListedRequest[]
 export interface AnswerRequest {
   /** State directory. */
   readonly home: string;
-  /** Id of the request, or a prefix of it. */
+  /** Id of the request, or the start or end of it, with or without `ask_`. */
   readonly request: string;
   readonly verb: "allow" | "deny" | "always" | "reply";
   readonly by: string;
@@ -51,12 +60,14 @@ export interface AnsweredRequest {
  * process may be a command run by an agent.
  */
 export async function answerApproval(answering: AnswerRequest): Promise<AnsweredRequest> {
-  const request = matchRequest(listRequests({ home: answering.home }), answering.request);
+  const { home } = answering;
+  const request = matchRequest(listRequests({ home }), answering.request);
   const { question } = request;
   if (request.answer !== undefined) throw tooLate(question, request.answer);
-  if (request.status === "withdrawn") throw problem(`The request ${question.requestId} is no longer open`);
+  if (request.status === "withdrawn") throw noLongerOpen(question);
   checkAnswerer(request.process);
-  const answer = answerFor(question, answering);
+  const found = findSession({ home, id: question.sessionId });
+  const answer = await answerFor(question, { ...answering, cwd: found.kind === "one" ? found.session.cwd : undefined });
   await giveAnswer(request, answer);
   return { request, answer };
 }
@@ -77,22 +88,39 @@ export function settledAnswer(search: RequestSearch, requestId: string): string 
  */
 export async function giveAnswer({ question, inboxPath }: ListedRequest, answer: ApprovalAnswer): Promise<void> {
   const counted = await openInbox({ path: inboxPath, clock: systemClock }).answer(question.requestId, answer);
-  if (counted === undefined) throw problem(`The request ${question.requestId} is no longer open`);
+  if (counted === undefined) throw noLongerOpen(question);
   if (!counted.isOwn) throw tooLate(question, counted.answer);
 }
 
-/** Finds a request by its id or a part of its id. Throws a `UserError` unless exactly one matches. */
-export function matchRequest<Request extends Pick<ListedRequest, "question">>(
+/**
+ * Finds a request by its id or a part of its id, first among those that wait for an answer. Throws a `UserError` that
+ * lists the candidates unless exactly one matches.
+ */
+export function matchRequest<Request extends Pick<ListedRequest, "question"> & { readonly status?: string }>(
   all: readonly Request[],
   request: string,
   cure?: string | undefined,
 ): Request {
-  const match = findRequest(all, request);
-  if (match.kind === "many") throw problem(`"${request}" matches several requests: ${match.ids.join(", ")}`);
-  const found = match.kind === "one" && all.find(({ question }) => shortId(question.requestId) === match.id);
-  if (found) return found;
-  if (cure === undefined) throw problem(`There is no request "${request}"`);
-  throw problem(`No request "${request}" is waiting for an answer`, cure);
+  const waiting = all.filter(({ status = "waiting" }) => status === "waiting");
+  for (const requests of [waiting, all]) {
+    const match = findRequest(requests, request);
+    if (match.kind === "many")
+      throw problem(`"${request}" matches several requests: ${listed(match.ids)}`, "Use more of the id.");
+    const found = match.kind === "one" && requests.find(({ question }) => shortId(question.requestId) === match.id);
+    if (found) return found;
+  }
+  const ids = waiting.map(({ question }) => shortId(question.requestId));
+  const open = ids.length === 0 ? "No request waits for an answer." : `Waiting for an answer: ${listed(ids)}.`;
+  throw problem(`There is no request "${request}"`, cure === undefined ? open : `${open} ${cure}`);
+}
+
+/** Number of requests that a message lists. */
+const MAX_LISTED = 8;
+
+function listed(ids: readonly string[]): string {
+  const more = ids.length - MAX_LISTED;
+  const shown = ids.slice(0, MAX_LISTED).map((id) => `ask_${id}`);
+  return `${shown.join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
 /** Finds a request by its id or a part of its id. */
@@ -110,9 +138,9 @@ function shortId(requestId: string): string {
   return requestId.replace(/^ask_/, "");
 }
 
-/** Converts what the user wrote to an answer. Throws a `UserError` if it does not answer the request. */
-export function answerFor(question: ApprovalQuestion, answering: Omit<AnswerRequest, "home">): ApprovalAnswer {
-  const { verb, by, message, inputJson, pattern, project, replies = [] } = answering;
+/** Returns the answer that a user's words mean for a request. Throws a `UserError` if they are not an answer to it. */
+export async function answerFor(question: ApprovalQuestion, answering: Answering): Promise<ApprovalAnswer> {
+  const { verb, by, message, inputJson, pattern, project, replies = [], cwd } = answering;
   if (verb === "deny") return { answer: "deny", by, message };
   const { requestId, questions } = question;
   if (verb === "reply") {
@@ -123,7 +151,47 @@ export function answerFor(question: ApprovalQuestion, answering: Omit<AnswerRequ
     throw problem(`${requestId} is a question`, `Answer it with "retinue approvals reply ${requestId} ANSWER...".`);
   if (verb === "allow") return { answer: "allow", by, inputJson };
   const rule = ruleFor(question, pattern);
+  if (pattern !== undefined) await checkMatch(rule, question, cwd);
   return { answer: "allow", by, always: { rule, for: project ? "project" : "session" } };
+}
+
+interface Answering extends Omit<AnswerRequest, "home"> {
+  /** Directory of the session. */
+  readonly cwd: string | undefined;
+}
+
+/** Throws a `UserError` if a rule would not allow the call of a request. */
+async function checkMatch(rule: string, { call, always, requestId }: ApprovalQuestion, cwd = "/"): Promise<void> {
+  const tool = canonicalToolName(call.name);
+  const [exact] = always;
+  const isAllowedBy = (text: string): Promise<boolean> => isAllowed(call, { rule: text, tool, cwd });
+  // If the files of the call are on another machine, or another rule decides about it, this can't be told here.
+  if ((await isAllowedBy(rule)) || !(await isAllowedBy(exact ?? tool))) return;
+  const cure = exact === undefined ? "Answer with allow." : `\`${always.join("` or `")}\` does.`;
+  const asked = showExactly(`${tool} ${commandOf(call) ?? call.inputJson}`);
+  throw problem(`The rule \`${rule}\` does not allow the call of ${requestId}: ${asked}`, cure);
+}
+
+function commandOf({ inputJson }: ToolCall): string | undefined {
+  const input: unknown = JSON.parse(inputJson);
+  return isRecord(input) && typeof input["command"] === "string" ? input["command"] : undefined;
+}
+
+async function isAllowed(
+  { inputJson }: ToolCall,
+  { rule, tool, cwd }: { readonly rule: string; readonly tool: string; readonly cwd: string },
+): Promise<boolean> {
+  const home = homedir();
+  const rules = [{ text: rule, effect: "allow", scope: "session" }] as const;
+  const policy = { mode: "default", pool: [tool], rules, workspaceRoots: [cwd], readableRoots: [] } as const;
+  try {
+    const workspace = createLocalWorkspace({ root: cwd, environment: process.env, home });
+    const request = { toolName: tool, input: JSON.parse(inputJson), policy };
+    const { decision } = await judgeCall(request, { workspace, homes: [home] });
+    return decision.effect === "allow" && decision.rule === rule;
+  } catch {
+    return false;
+  }
 }
 
 function readReplies(questions: readonly UserQuestion[], replies: readonly string[]): readonly UserReply[] {
@@ -197,6 +265,12 @@ function tooLate({ requestId }: ApprovalQuestion, { answer, by }: ApprovalAnswer
   });
 }
 
-function problem(message: string, cure = '"retinue approvals list --all" shows the open requests.'): UserError {
+function noLongerOpen({ requestId }: ApprovalQuestion): UserError {
+  return new UserError(`The request ${requestId} is no longer open`, { code: "approval", cure: OPEN_REQUESTS });
+}
+
+const OPEN_REQUESTS = '"retinue approvals list --all" shows the open requests.';
+
+function problem(message: string, cure = OPEN_REQUESTS): UserError {
   return new UserError(message, { code: "approval", cure, exitCode: 2 });
 }

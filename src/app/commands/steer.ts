@@ -1,5 +1,5 @@
 import { createId, matchAgentId } from "../../lib/index.ts";
-import { fold, initialState, type QueuedPrompt } from "../../loop/index.ts";
+import { fold, initialState } from "../../loop/index.ts";
 import type { Inbox } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -10,9 +10,10 @@ import {
   type RunId,
   type SessionId,
 } from "../../protocol/index.ts";
-import { findInbox, hasUnfinishedRun, openInbox, readTranscript } from "../../transcript/index.ts";
+import { findInbox, hasUnfinishedRun, lastRunEnd, openInbox } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 import { refuseAgentCommand } from "./check-answerer.ts";
+import { readWaitingPrompts } from "./waiting-prompts.ts";
 
 /** A command without its id. */
 export type NewCommand = Command extends infer Each ? (Each extends Command ? Omit<Each, "id"> : never) : never;
@@ -96,18 +97,26 @@ function receiptFor(id: string, { inbox, isRunning, signal }: Waiting): Promise<
 /** Returns whether a session has prompts or commands to carry out when it is resumed, so that it needs no new prompt. */
 export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | "sessionId">): boolean {
   const { path, transcriptPath } = findInbox({ home, sessionId });
-  if (openInbox({ path, clock: systemClock }).commands().some(outlivesProcess)) return true;
-  return readQueue(transcriptPath).length > 0;
+  const isResumed = openInbox({ path, clock: systemClock })
+    .commands()
+    .some(({ type }) => type === "resume");
+  return isResumed || readWaitingPrompts(transcriptPath).length > 0;
 }
 
-/** Returns whether a resumed session has work to continue: agents that were working, or queued work. */
+/** Returns whether prompts or resumptions were sent while the session was not running. */
+function hasCommands(inboxPath: string): boolean {
+  const commands = openInbox({ path: inboxPath, clock: systemClock }).commands();
+  return commands.some(({ type }) => type === "prompt" || type === "resume");
+}
+
+/**
+ * Returns whether a session goes on with its work when it is resumed: agents that were working, or waiting work. The
+ * prompts in the queue of a session that was stopped wait until someone resumes it.
+ */
 export function hasUnfinishedWork(session: Pick<SteerRequest, "home" | "sessionId">): boolean {
-  return hasUnfinishedRun(findInbox(session).transcriptPath) || hasWaitingWork(session);
-}
-
-/** Reads a session's queued prompts. Takes the path of the main agent's transcript. */
-export function readQueue(transcriptPath: string): readonly QueuedPrompt[] {
-  return readTranscript(transcriptPath).lines.reduce(fold, initialState).queue;
+  const { path, transcriptPath } = findInbox(session);
+  if (hasUnfinishedRun(transcriptPath) || hasCommands(path)) return true;
+  return lastRunEnd(transcriptPath)?.outcome !== "stopped" && readWaitingPrompts(transcriptPath).length > 0;
 }
 
 /** Returns the background runs that an agent is waiting for, from the lines of its transcript. */
@@ -157,5 +166,5 @@ function listed(texts: readonly string[]): string {
 
 /** Returns whether a command makes sense for a session that is resumed later. */
 export function outlivesProcess({ type }: Pick<Command, "type">): boolean {
-  return type === "prompt" || type === "resume";
+  return type === "prompt" || type === "resume" || type === "withdraw";
 }

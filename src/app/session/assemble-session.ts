@@ -25,7 +25,7 @@ import { createContextUpdates } from "./context-updates.ts";
 import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
 import { recallUntilClosed } from "./recall-until-closed.ts";
 import { createSession, type Session } from "./session.ts";
-import { openApprovals, openSessionInbox } from "./session-approvals.ts";
+import { keepOpenRequests, openApprovals, openSessionInbox } from "./session-approvals.ts";
 import type { SessionContext } from "./session-context.ts";
 import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -58,22 +58,23 @@ export async function assembleSession(options: SessionOptions, opened: OpenedSes
 }
 
 async function assembleWithServers(
-  options: SessionOptions,
+  given: SessionOptions,
   opened: OpenedSession,
   servers: SessionServers,
 ): Promise<Session> {
   const { context, main, chosen, transcript, thread, worker } = opened;
   const { settings, clock, cwd } = context;
   const { definition, agents } = main;
-  const { rules, problems } = collectRules(options, context, main.project);
-  const connection = await servers.connectMain(definition?.mcpServers ?? [], options.signal);
-  if (options.signal?.aborted)
+  const { rules, problems } = collectRules(given, context, main.project);
+  const connection = await servers.connectMain(definition?.mcpServers ?? [], given.signal);
+  if (given.signal?.aborted)
     throw new UserError("Interrupted before the run began.", {
       code: "interrupted",
       cure: "The signal was aborted. To try again, pass another one.",
       exitCode: 130,
     });
-  const inbox = openSessionInbox(options, context, transcript);
+  const inbox = openSessionInbox(given, context, transcript);
+  const options = keepOpenRequests(given, inbox);
   const approvals = await openApprovals(options, context, { inbox, worker });
   const hooks = createSessionHooks(options, context, {
     definition,

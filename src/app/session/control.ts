@@ -1,4 +1,4 @@
-import { describeError, plural, UserError } from "../../lib/index.ts";
+import { createDeferred, type Deferred, describeError, plural, UserError } from "../../lib/index.ts";
 import type { Inbox, Journal } from "../../ports/index.ts";
 import {
   type AgentId,
@@ -53,6 +53,8 @@ export interface Control {
   listen(): () => void;
   /** Returns whether commands that other processes sent while the session was closed are still undelivered. */
   hasEarlier(): boolean;
+  /** Removes the prompts that other processes withdrew while the session was closed. Never rejects. */
+  withdrawEarlier(): Promise<void>;
   /** Delivers the prompts that other processes sent while the session was closed. Never rejects. */
   deliverEarlier(): Promise<void>;
 }
@@ -66,6 +68,8 @@ export function createControl(options: ControlOptions): Control {
   const { registry } = dispatcher;
   /** Commands that are being carried out. The inbox has the receipts of the others. */
   const underWay = new Map<string, { readonly hash: string; readonly receipt: Promise<Receipt> }>();
+  /** Resolve when the parents of subagents know that prompts which were sent earlier have resumed them. */
+  const woken = new Map<PromptId, Deferred<void>>();
   /** Commands that were sent before this process opened the session. */
   let earlier: readonly Command[] = [];
 
@@ -141,9 +145,10 @@ export function createControl(options: ControlOptions): Control {
     { promptId, when }: { readonly promptId: PromptId; readonly when: "now" | "next" },
   ): Promise<Outcome> {
     if (when === "now" && (await runs.tell(content, promptId)))
-      return done("The main agent will read the message before its next step.");
+      return done("The main agent reads the message before its next step.");
+    const { heldPrompts } = runs;
     const accepted = await runs.accept(content, promptId);
-    if (accepted === "started") return done("The main agent has started.");
+    if (accepted === "started") return done(`The main agent has started.${receivedFirst(heldPrompts)}`);
     const later = options.endsWithRun
       ? " The session ends with its current run; the prompt will be sent when it is resumed."
       : "";
@@ -162,6 +167,9 @@ export function createControl(options: ControlOptions): Control {
         return done(`${labelOf(subagent)} will read the message before its next step.`);
     } while (dispatcher.resumptionOf(agentId) !== undefined);
     const problem = await dispatcher.wake(subagent, "person", { prompt: textOf(content), promptId });
+    woken.get(promptId)?.resolve();
+    // The prompt can no longer be lost when the run has begun.
+    if (problem === undefined) await registry.live.get(agentId)?.begun;
     return problem === undefined
       ? done(`${labelOf(subagent)} had ended. It continues in the background with the message.`)
       : refused(problem);
@@ -207,8 +215,8 @@ export function createControl(options: ControlOptions): Control {
   }
 
   async function stop(what: string): Promise<Outcome> {
-    if (isWholeSession(what)) return stopped(await options.stopAll());
-    if (what === "turn" || isMain(what)) return stopped(await options.interrupt());
+    if (isWholeSession(what)) return stopped(await options.stopAll(), runs.queue.length);
+    if (what === "turn" || isMain(what)) return stopped(await options.interrupt(), runs.queue.length);
     const found = await find(what);
     return "agentId" in found ? stopped(await options.stopAgent(found.agentId)) : found;
   }
@@ -221,8 +229,9 @@ export function createControl(options: ControlOptions): Control {
       if (thread.isNew && !hasWork) return refused("The main agent has no prompt yet. Send it one.");
       if (thread.lastEnd === "done" && !hasWork)
         return refused("The main agent has finished its work. Send it a prompt to give it more.");
+      const { heldPrompts } = runs;
       await runs.accept([]);
-      return done("The main agent continues.");
+      return done(`The main agent continues.${receivedFirst(heldPrompts)}`);
     }
     const found = await find(reference);
     if (!("agentId" in found)) return found;
@@ -279,7 +288,7 @@ export function createControl(options: ControlOptions): Control {
     const found = await registry.find(reference);
     if (found !== undefined) return found;
     const { message, cure } = unmatchedAgent(reference, await registry.all());
-    return refused(`${message}. ${cure}`);
+    return { ...refused(`${message}. ${cure}`), code: "unknown_agent" };
   }
 
   /** Carries out a command from another process, and tells this process's user. Never rejects. */
@@ -339,16 +348,43 @@ export function createControl(options: ControlOptions): Control {
     );
   }
 
-  /** Carries out a command that was sent while the session was closed. Never rejects. */
+  /** Carries out a command that was sent while the session was closed, and tells the user. Never rejects. */
   async function deliver(command: Command): Promise<void> {
     const isForMain = command.type === "prompt" && isMain(command.to);
-    if (outlivesProcess(command) && !isForMain && !isMainResumption(command)) {
-      const { status, message } = await send(command);
-      if (status === "refused") options.onTrouble(`A message that was sent earlier could not be delivered: ${message}`);
-      return;
+    const isLater = outlivesProcess(command) && !isForMain && !isMainResumption(command);
+    const outcome = isLater ? await send(command) : await deliverToMain(command).catch(refusalOf);
+    if (command.type === "prompt") options.onTrouble(await describeDelivery(command, outcome));
+    if (!isLater) await inbox.settle({ commandId: command.id, ...outcome }, command).catch(() => undefined);
+  }
+
+  async function describeDelivery(
+    { to, content }: Extract<Command, { type: "prompt" }>,
+    { status, message }: Outcome,
+  ): Promise<string> {
+    if (status === "refused") return `A message that was sent earlier could not be delivered: ${message}`;
+    const found = isMain(to) ? undefined : await registry.find(to).catch(() => undefined);
+    const agent = found === undefined ? "the main agent" : labelOf(found);
+    return `Message sent while the session was closed, to ${agent}: ${shortened(textOf(content))}`;
+  }
+
+  /** Returns whether a prompt that was sent while the session was closed was also withdrawn then. */
+  function isWithdrawn(promptId: PromptId): boolean {
+    return earlier.some((command) => command.type === "withdraw" && command.promptId === promptId);
+  }
+
+  /** Removes the prompts that were withdrawn while the session was closed. Never rejects. */
+  async function withdrawEarlier(): Promise<void> {
+    const isDone = (command: Command): boolean =>
+      command.type === "withdraw" || (command.type === "prompt" && isWithdrawn(command.id));
+    const commands = earlier.filter(isDone);
+    earlier = earlier.filter((command) => !commands.includes(command));
+    for (const command of commands) {
+      if (command.type === "withdraw") await send(command);
+      else
+        await inbox
+          .settle({ commandId: command.id, ...refused("The prompt was withdrawn.") }, command)
+          .catch(() => undefined);
     }
-    const outcome = await deliverToMain(command).catch(refusalOf);
-    await inbox.settle({ commandId: command.id, ...outcome }, command).catch(() => undefined);
   }
 
   /** Leaves a prompt to the main agent's run that is about to begin. */
@@ -373,14 +409,18 @@ export function createControl(options: ControlOptions): Control {
       };
       return inbox.watch(look, { idle: true });
     },
-    hasEarlier: () => earlier.some(outlivesProcess),
+    hasEarlier: () => earlier.some(({ id, type }) => type === "resume" || (type === "prompt" && !isWithdrawn(id))),
+    withdrawEarlier,
     async deliverEarlier() {
+      await withdrawEarlier();
       const commands = earlier;
       earlier = [];
       for (const command of commands) {
-        const delivered = deliver(command);
-        // A subagent may have to wait for a slot before it can begin.
-        if (command.type !== "prompt" || isMain(command.to)) await delivered;
+        const isWoken = createDeferred<void>();
+        woken.set(command.id, isWoken);
+        // A subagent may have to wait for a slot before it can begin, but its parent must not be told that it has ended.
+        await Promise.race([deliver(command), isWoken.promise]);
+        woken.delete(command.id);
       }
     },
   };
@@ -448,9 +488,18 @@ function refused(message: string): Outcome {
   return { status: "refused", message };
 }
 
-function stopped({ stopped: ended, goesOn }: StopReceipt): Outcome {
-  if (ended.length === 0 && goesOn.length === 0) return done("Nothing was running.");
-  const what = ended.length === 0 ? "Nothing was stopped." : `Stopped ${listed(ended)}.`;
-  const others = `${plural(goesOn.length, "agent")} still running: ${listed(goesOn)}.`;
-  return done(goesOn.length === 0 ? what : `${what} ${others}`);
+/** Says that a run which starts also receives the prompts in the queue. */
+function receivedFirst(count: number): string {
+  return count === 0 ? "" : ` It also gets ${plural(count, "prompt")} from the queue.`;
+}
+
+/** Describes what was stopped, and the prompts that are still in the queue of the main agent. */
+function stopped({ stopped: ended, goesOn }: StopReceipt, queued = 0): Outcome {
+  const isIdle = ended.length === 0 && goesOn.length === 0;
+  const parts = [
+    isIdle ? "Nothing was running." : ended.length === 0 ? "Nothing was stopped." : `Stopped ${listed(ended)}.`,
+    ...(goesOn.length === 0 ? [] : [`${plural(goesOn.length, "agent")} still running: ${listed(goesOn)}.`]),
+    ...(queued === 0 ? [] : [`${plural(queued, "prompt")} ${queued === 1 ? "stays" : "stay"} in the queue.`]),
+  ];
+  return done(parts.join(" "));
 }

@@ -66,6 +66,8 @@ interface WaitingPrompt extends QueuedPrompt {
   readonly turn: Deferred<void>;
   /** Settles when the prompt is in the transcript. */
   readonly recorded: Promise<void>;
+  /** Whether the prompt has left this list but stays in the queue. */
+  isHeld: boolean;
 }
 
 /** The runs of a session's main agent, one at a time. A prompt that arrives during a run waits for its turn. */
@@ -236,16 +238,23 @@ export class MainRuns {
     return waiting !== undefined || recorded !== undefined;
   }
 
-  /** Withdraws all prompts in the queue. */
-  async withdrawAll(): Promise<void> {
-    const ids = this.queue.map(({ promptId }) => promptId);
-    for (const promptId of ids) await this.withdraw(promptId);
+  /** Keeps the prompts in the queue from starting by themselves. They stay there, and the next run receives them. */
+  holdQueue(): void {
+    for (const waiting of this.waiting.splice(0)) {
+      waiting.isHeld = true;
+      waiting.turn.resolve();
+    }
+  }
+
+  /** Number of prompts in the queue that do not start by themselves. The next run receives them. */
+  get heldPrompts(): number {
+    return this.leftOver().length;
   }
 
   /** Stops the run in progress. The prompts in the queue stay there for the next process. */
   async close(cause: "stopped" | "parked"): Promise<void> {
     this.closedBy = cause;
-    for (const { turn } of this.waiting.splice(0)) turn.resolve();
+    this.holdQueue();
     this.current?.stop(cause);
     await this.current?.result;
     await this.held?.catch(() => undefined);
@@ -336,7 +345,7 @@ export class MainRuns {
     { promptId, content }: QueuedPrompt,
     { recorded, output }: { readonly recorded: Promise<void> } & Pick<PromptParts, "output">,
   ): Run {
-    const waiting: WaitingPrompt = { promptId, content, turn: createDeferred(), recorded };
+    const waiting: WaitingPrompt = { promptId, content, turn: createDeferred(), recorded, isHeld: false };
     this.waiting.push(waiting);
     const runId = newRunId();
     return createRun(runId, async (outlet) => {
@@ -345,8 +354,8 @@ export class MainRuns {
       await recorded.catch(() => undefined);
       await waiting.turn.promise;
       outlet.signal.removeEventListener("abort", onAbort);
-      // The prompt may have been withdrawn, or the session closed, after the previous run ended.
-      if (this.waiting[0] !== waiting) return this.notRun(runId, this.closedBy ?? "stopped");
+      // The prompt may have been withdrawn or held, or the session closed, after the run before this one had ended.
+      if (this.waiting[0] !== waiting) return this.notRun(runId, waiting);
       this.waiting.shift();
       return forward(this.start({ content, promptId, output, runId }), outlet);
     });
@@ -358,16 +367,21 @@ export class MainRuns {
     await this.options.thread.record([{ type: "prompt.queued", ...prompt }]);
   }
 
-  private notRun(runId: RunId, cause: StopCause): RunResult {
+  private notRun(runId: RunId, prompt: WaitingPrompt): RunResult {
     const { sessionId } = this.options.services;
-    const message =
-      this.closedBy === undefined
-        ? "The prompt was withdrawn before its turn came."
-        : `The session was closed before the prompt's turn came.${this.options.transcript.path === undefined ? "" : " The prompt stays in the queue and is sent when the session is resumed."}`;
+    const message = this.whyNotRun(prompt);
     const nothing = { text: "", turns: 0, usage: noUsage, milliseconds: 0, modelMilliseconds: 0, facts: noFacts };
-    const reason = cause === "parked" ? cause : "stopped";
+    const reason = this.closedBy === "parked" ? "parked" : "stopped";
     const { model } = this.agent.head;
     return { runId, outcome: "stopped", reason, message, ...nothing, sessionId, agentId: MAIN_AGENT, model };
+  }
+
+  private whyNotRun({ isHeld }: WaitingPrompt): string {
+    if (this.closedBy !== undefined)
+      return `The session was closed before the prompt's turn came.${this.options.transcript.path === undefined ? "" : " The prompt stays in the queue and is sent when the session is resumed."}`;
+    return isHeld
+      ? "The session was stopped before the prompt's turn came. The prompt stays in the queue, and the next run receives it."
+      : "The prompt was withdrawn before its turn came.";
   }
 }
 

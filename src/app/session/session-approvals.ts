@@ -1,3 +1,4 @@
+import { plural } from "../../lib/index.ts";
 import type { Inbox, WorkerSession } from "../../ports/index.ts";
 import { createApprovalQueue, type SessionApprovals } from "../../runs/index.ts";
 import { openInbox, type Transcript, type Trouble } from "../../transcript/index.ts";
@@ -18,7 +19,19 @@ export function openSessionInbox(
   });
 }
 
-/** Creates a session's approval queue. A resumed session keeps the requests and answers from earlier processes. */
+/**
+ * Lets a resumed session wait for answers if requests of an earlier process are open and the options do not say what
+ * happens to them: a request must not be denied only because no one has said who answers it now.
+ */
+export function keepOpenRequests(options: SessionOptions, inbox: Inbox): SessionOptions {
+  const { resume, approvals, onAsk, onTrouble } = options;
+  const open = resume === undefined || approvals !== undefined || onAsk !== undefined ? 0 : inbox.open().length;
+  if (open === 0) return options;
+  onTrouble?.(leftOpen(open));
+  return { ...options, onAsk: "wait" };
+}
+
+/** Creates the approval queue of a session. A resumed session keeps the requests and answers of earlier processes. */
 export async function openApprovals(
   { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
   context: SessionContext,
@@ -37,4 +50,9 @@ export async function openApprovals(
   });
   if (resume !== undefined) await queue.load();
   return queue;
+}
+
+function leftOpen(count: number): string {
+  const [are, them] = count === 1 ? ["is", "it"] : ["are", "them"];
+  return `${plural(count, "request")} for approval ${are} still open from before, so this session waits for answers. To deny ${them} instead, pass the option \`onAsk: deny\`.`;
 }

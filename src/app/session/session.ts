@@ -168,11 +168,20 @@ export interface Session {
    * position, oldest first, then updates as they happen. Ends when the session is closed or the signal fires.
    */
   events(position?: FeedPosition): AsyncIterable<SessionUpdate>;
-  /** Moves the foreground subagents of the main agent to the background. Returns their ids. */
+  /**
+   * Moves the foreground subagents of the main agent to the background, and ends its waits for background agents. Returns
+   * the ids of the agents that it no longer waits for.
+   */
   moveToBackground(): Promise<readonly AgentId[]>;
-  /** Stops the current run and its foreground subagents. Background agents continue. */
+  /**
+   * Stops the current run and its foreground subagents. Background agents continue. Prompts in the queue stay there, and
+   * the next run receives them.
+   */
   interrupt(): Promise<StopReceipt>;
-  /** Stops the current run and all agents. The session stays open. */
+  /**
+   * Stops the current run and all agents. The session stays open. Prompts in the queue stay there, and the next run
+   * receives them.
+   */
   stopAll(): Promise<StopReceipt>;
   /**
    * Continues all agents that were working when the session's last process ended, even if it was killed. Then runs each
@@ -269,6 +278,8 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   async function stop(cause: StopCause, stopSubagents: () => Promise<unknown>): Promise<StopReceipt> {
     const run = runs.running;
+    // A prompt in the queue must not start as soon as the run before it has been stopped.
+    runs.holdQueue();
     run?.stop(cause);
     const receipt = await stopWithReceipt(registry.working(), () => Promise.all([run?.result, stopSubagents()]));
     const end = await run?.result;
@@ -342,12 +353,20 @@ export function createSession(parts: SessionParts): CreatedSession {
     await created;
   }
 
+  /** Ends the waits of the main agent for background agents. Returns their ids. */
+  async function endWaits(): Promise<readonly AgentId[]> {
+    const { awaited, background } = thread.state;
+    const ended: AgentId[] = [];
+    for (const run of background.filter(({ runId }) => awaited.includes(runId)))
+      if (await live()?.endWait(run)) ended.push(run.agentId);
+    return ended;
+  }
+
   function interrupt(): Promise<StopReceipt> {
     return stop("interrupted", async () => undefined);
   }
 
-  async function stopAll(): Promise<StopReceipt> {
-    await runs.withdrawAll();
+  function stopAll(): Promise<StopReceipt> {
     return stop("stopped", () => registry.stopAll());
   }
 
@@ -407,12 +426,14 @@ export function createSession(parts: SessionParts): CreatedSession {
     },
     subagents: createSubagents({ dispatcher, begin, transcript, send, interrupt }),
     events: (position) => transcript.feed.read(checkPosition(position)),
-    moveToBackground: async () => (parts.mayBackground ? registry.detachChildren(MAIN_AGENT, "person") : []),
+    moveToBackground: async () =>
+      parts.mayBackground ? [...(await registry.detachChildren(MAIN_AGENT, "person")), ...(await endWaits())] : [],
     interrupt,
     stopAll,
     continueWork: async () => {
       checkOpen();
       const problems = await dispatcher.continueUnfinished(inbox.askedCalls, { lost: true });
+      await control.withdrawEarlier();
       const isCut = thread.lastEnd === "parked" || thread.lastEnd === "process_lost";
       if (!runs.isBusy) await runs.continueWork({ isUnfinished: isCut || control.hasEarlier() });
       return problems;

@@ -2,7 +2,6 @@ import type { AnswerRequest, UserQuestion } from "../../app/index.ts";
 import { approvalText, breakLines, describeRequest, oneLine } from "../../client/index.ts";
 import { formatDuration, showExactly, stripControls } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { resumeOptions } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { chooseHost, listedDirectory } from "../host/choose-host.ts";
 import { type SessionHost, serverOption, type WaitingRequest } from "../host/session-host.ts";
@@ -16,6 +15,7 @@ import {
   refusePositionals,
   usageError,
 } from "../read-options.ts";
+import { resumeCommand } from "../resume-command.ts";
 
 /** Runs `retinue approvals list|answer|reply`. */
 export async function approvals(argv: readonly string[]): Promise<number> {
@@ -186,10 +186,9 @@ async function answer(command: AnswerCommand, host: SessionHost): Promise<string
   const { call, requestId, sessionId } = question;
   const about = approvalText(call).call;
   const rule = given.always ? ` From now on ${showExactly(given.always.rule)} is allowed.` : "";
-  const { cwd } = isRunning ? {} : await host.find(sessionId);
   const later = isRunning
     ? ""
-    : ` It takes effect when the session is resumed: retinue resume ${sessionId}${resumeOptions(cwd, host.option)}`;
+    : ` It takes effect when the session is resumed: ${await resumeCommand({ host, session: await host.find(sessionId) })}`;
   if (given.replies !== undefined) {
     const texts = given.replies.map((reply) => oneLine(reply.join(", ")));
     return `${flat(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;

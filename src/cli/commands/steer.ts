@@ -1,8 +1,8 @@
 import { lastRunEnd, type NewCommand, unmatchedAgent } from "../../app/index.ts";
-import { stripControls } from "../../lib/index.ts";
+import { plural, stripControls } from "../../lib/index.ts";
 import { MAIN_AGENT, type Receipt } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { findAgentId, parseSessionAgent, resumeOptions } from "../find-session.ts";
+import { findAgentId, parseSessionAgent } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { chooseHost } from "../host/choose-host.ts";
 import { type HostSession, type SessionHost, serverOption } from "../host/session-host.ts";
@@ -18,6 +18,7 @@ import {
   refusePositionals,
   usageError,
 } from "../read-options.ts";
+import { resumeCommand } from "../resume-command.ts";
 import { leaveOnSignal } from "../stop-signals.ts";
 
 export type SteeringVerb = "message" | "stop" | "resume" | "background" | "foreground";
@@ -41,10 +42,13 @@ export async function steer(verb: SteeringVerb, argv: readonly string[]): Promis
   const opening = verb === "resume" && server === undefined ? openingOptions(session, options) : undefined;
   if (opening && !session.inUse && agent === MAIN_AGENT) return printRun({ ...opening, prompt: text });
   const impossible = server === undefined ? await whyImpossible(steered) : undefined;
+  const withdrawn = options.has("withdraw") ? await withdrawAll(steered) : undefined;
   const outcome = impossible ?? (await send(steered, command));
   if (opening && outcome === "not running") return printRun(opening);
   const json = options.has("json") || options.value("output-format") === "json";
-  return report(outcome === "not running" ? notRunning(verb, session) : outcome, { session, json });
+  const result = outcome === "not running" ? await notRunning(steered) : outcome;
+  const queue = verb === "stop" && result.status === "done" ? await queueText(steered, withdrawn) : "";
+  return report({ ...result, message: `${result.message}${queue}` }, { session, json });
 }
 
 interface Steered {
@@ -55,7 +59,27 @@ interface Steered {
   readonly text: string;
 }
 
-/** Returns the options for continuing a session without a prompt. `--json` is short for an output format. */
+/** Withdraws the prompts that no agent has received. Returns their number. */
+async function withdrawAll({ host, session }: Steered): Promise<number> {
+  const ids = await host.waitingPrompts(session);
+  const { controller, release } = leaveOnSignal();
+  const sent = ids.map((promptId) => host.steer(session, { type: "withdraw", promptId }, controller.signal));
+  const results = await Promise.all(sent).finally(release);
+  return results.filter(({ isRunning, receipt }) => (receipt ? receipt.status === "done" : !isRunning)).length;
+}
+
+/** Says what became of the prompts that no agent had received when the session was stopped, and what to do with them. */
+async function queueText({ host, session }: Steered, withdrawn: number | undefined): Promise<string> {
+  const left = (await host.waitingPrompts(session)).length;
+  const said = withdrawn === undefined ? "" : ` ${plural(withdrawn, "prompt")} withdrawn.`;
+  if (left === 0) return said;
+  const them = left === 1 ? "it" : "them";
+  const resume = await resumeCommand({ host, session });
+  const withdraw = `retinue stop ${session.id} --withdraw${host.option}`;
+  return `${said} "${resume}" sends ${them}, "${withdraw}" withdraws ${them}.`;
+}
+
+/** Returns the options with which a session is continued without a prompt. `--json` is short for a format. */
 function openingOptions({ id }: HostSession, options: ReadOptions): PrintOptions {
   if (options.has("json") && options.has("output-format"))
     throw usageError("--json and --output-format both name a format", "Use one of them.");
@@ -73,6 +97,7 @@ const usage: Readonly<Record<SteeringVerb, string>> = {
 
 function kindsOf(verb: SteeringVerb): OptionKinds {
   if (verb === "message") return { next: {}, json: {}, server: serverOption };
+  if (verb === "stop") return { withdraw: {}, json: {}, server: serverOption };
   if (verb !== "resume") return { json: {}, server: serverOption };
   const { resume: _resume, continue: _continue, ...kinds } = printOptionKinds;
   return { ...kinds, json: {}, server: serverOption };
@@ -93,13 +118,12 @@ async function whyImpossible({ host, session, verb, agent, text }: Steered): Pro
   const agentId = findAgentId(agent, agents);
   if (agentId === undefined) {
     const { message, cure } = unmatchedAgent(agent, agents);
-    return refusal(`${message}. ${cure}`);
+    return { ...refusal(`${message}. ${cure}`), code: exitCodes.usage };
   }
   if (verb !== "resume" || text !== "") return undefined;
   if (lastRunEnd(agentPathOf(session.path ?? "", agentId))?.outcome !== "succeeded") return undefined;
-  const options = resumeOptions(session.cwd, host.option);
-  const more = `Send it a message to give it more: retinue resume ${session.id}/${agentId} "…"${options}`;
-  return refusal(`Agent ${agentId} has finished its work. ${more}`);
+  const more = await resumeCommand({ host, session, agentId, needsPrompt: true });
+  return refusal(`Agent ${agentId} has finished its work. Send it a message to give it more: ${more}`);
 }
 
 function resumption(agent: string, text: string): NewCommand {
@@ -131,7 +155,14 @@ function commandFor(verb: Exclude<SteeringVerb, "resume">, { agent, text, target
     verb,
     `Write: retinue ${verb} ${usage[verb]}.`,
   );
-  if (verb === "stop") return { type: "stop", what: target.includes("/") ? agent : "tree" };
+  if (verb === "stop") {
+    if (options.has("withdraw") && agent !== MAIN_AGENT)
+      throw usageError(
+        "--withdraw is only for sessions",
+        "Subagents have no queue. Leave it out, or leave out the agent.",
+      );
+    return { type: "stop", what: target.includes("/") ? agent : "tree" };
+  }
   if (agent === MAIN_AGENT && target.includes("/"))
     throw usageError(`Only subagents can be moved to the ${verb}`, `Write: retinue ${verb} ${usage[verb]}.`);
   if (agent === MAIN_AGENT)
@@ -153,7 +184,9 @@ async function send({ host, session, verb }: Steered, command: NewCommand): Prom
   const { controller, code: interrupted, release } = leaveOnSignal();
   const { isRunning, receipt } = await host.steer(session, command, controller.signal).finally(release);
   if (receipt === undefined) return isRunning ? unanswered(host, verb, interrupted()) : "not running";
-  return { isRunning, ...receipt, code: receipt.status === "done" ? exitCodes.succeeded : exitCodes.usage };
+  const { code: why, ...result } = receipt;
+  const refusedCode = why === "unknown_agent" ? exitCodes.usage : exitCodes.failed;
+  return { isRunning, ...result, code: receipt.status === "done" ? exitCodes.succeeded : refusedCode };
 }
 
 /** Describes a command to a session that is running, but has not answered. */
@@ -174,21 +207,28 @@ function unanswered({ option }: SessionHost, verb: SteeringVerb, interrupted: nu
   return { isRunning: true, status: "recorded", message: `${why} ${recorded}`, code };
 }
 
-function notRunning(verb: SteeringVerb, { id, cwd }: HostSession): Outcome {
-  const resume = `retinue resume ${id}${resumeOptions(cwd, "")}`;
+async function notRunning({ host, session, verb, agent }: Steered): Promise<Outcome> {
+  const { waitingPrompts } = session;
   const isRunning = false;
   const code = exitCodes.succeeded;
   if (verb === "message") {
-    const message = `The session is not running. The message will be delivered when it is resumed: ${resume}`;
+    const resume = await resumeCommand({ host, session });
+    const message = `The session is not running. The message is delivered when it is resumed: ${resume}`;
     return { isRunning, status: "recorded", message, code };
   }
-  if (verb === "stop")
-    return { isRunning, status: "done", message: "The session is not running, so there is nothing to stop.", code };
-  return refusal(`The session is not running. Resume it first: ${resume}`);
+  if (verb === "stop") {
+    const prompts = waitingPrompts === 0 ? "" : ` ${plural(waitingPrompts, "prompt")} in the queue.`;
+    const message = `The session is not running, so there is nothing to stop.${prompts}`;
+    return { isRunning, status: "done", message, code };
+  }
+  const agentId = findAgentId(agent, await host.agents(session)) ?? agent;
+  const needsPrompt = lastRunEnd(agentPathOf(session.path ?? "", agentId))?.outcome === "succeeded";
+  const resume = await resumeCommand({ host, session, agentId, needsPrompt });
+  return refusal(`The session is not running. Resume the agent first: ${resume}`);
 }
 
 function refusal(message: string): Outcome {
-  return { isRunning: false, status: "refused", message, code: exitCodes.usage };
+  return { isRunning: false, status: "refused", message, code: exitCodes.failed };
 }
 
 /** Prints the result of a command. Returns the exit code. */

@@ -33,6 +33,7 @@ export function createStreamJsonFormat({ partialMessages, subagentText, agents, 
       collector.observe(update);
       return (update.type === "subagent.event" ? tasks(update) : steps(update)).map(line).join("");
     },
+    notice: (message) => line({ type: "system", subtype: "notice", message }),
     result: (result, cache) => line(collector.resultObject(result, cache)),
     failure: (failure) => line(failureObject(failure, sessionId)),
   };

@@ -19,6 +19,9 @@ Usage
   retinue stop SESSION             Stop all agents of a session
   retinue stop SESSION/AGENT       Stop one agent. The agents that it started in
                                    the background continue
+      --withdraw                   Also withdraw the prompts that no agent has
+                                   received yet. Without it, they stay in the
+                                   queue until the session is resumed
       --json                       Print JSON
   retinue resume SESSION[/AGENT] [TEXT]
                                    Continue an agent that ended early, or give
@@ -43,8 +46,9 @@ characters. AGENT is main, or the id or the name of a subagent. A message to a
 session that is not running is delivered when it is resumed.
 
 If a session does not answer, Ctrl+C ends the command, which stays recorded. The
-exit code is 0 if a command was carried out or a message is recorded, 2 if it
-was refused, 3 if the session has not answered yet, and 130 after Ctrl+C.
+exit code is 0 if a command was carried out or a message is recorded, 1 if it
+was refused, 2 if the command line is wrong or names no session or agent, 3 if
+the session has not answered yet, and 130 after Ctrl+C.
 `;
 
 /** Help pages: `retinue` for the program itself, the others for its commands. */

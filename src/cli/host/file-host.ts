@@ -4,6 +4,7 @@ import {
   listApprovals,
   listSessions,
   readTranscript,
+  readWaitingPrompts,
   type SessionSummary,
   steerSession,
   userName,
@@ -30,6 +31,7 @@ export function createFileHost(home: string): SessionHost {
     transcripts: async (session, which) =>
       which === "all" ? readAgentTranscripts(pathOf(session)) : readUnfinishedAgents(pathOf(session)),
     follow: (session, { signal, onCaughtUp }) => followSession({ path: pathOf(session), signal, onCaughtUp }),
+    waitingPrompts: async (session) => readWaitingPrompts(pathOf(session)).map(({ promptId }) => promptId),
     steer: ({ id }, command, signal) => steerSession({ home, sessionId: id, command, signal }),
     approvals: ({ cwd, sessionId }) => {
       if (sessionId !== undefined) return listApprovals({ home, sessionId });
@@ -44,8 +46,12 @@ export function createFileHost(home: string): SessionHost {
 }
 
 function hostSession(session: SessionSummary): HostSession {
-  const { inUse, lastOutcome, firstPrompt } = session;
-  return { ...session, isIdle: inUse && (lastOutcome !== undefined || firstPrompt === undefined) };
+  const { inUse, lastOutcome, firstPrompt, path } = session;
+  return {
+    ...session,
+    isIdle: inUse && (lastOutcome !== undefined || firstPrompt === undefined),
+    waitingPrompts: readWaitingPrompts(path).length,
+  };
 }
 
 function pathOf({ id, path }: HostSession): string {

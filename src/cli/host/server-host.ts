@@ -91,6 +91,7 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
         throw explain(error);
       }
     },
+    waitingPrompts: async (session) => (await asked(opened(session).queue())).map(({ promptId }) => promptId),
     steer: async (session, command, signal) => {
       refuseAgentCommand("steer a session");
       return {
@@ -106,8 +107,9 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
         answering.request,
         `"retinue approvals list${option}" shows them.`,
       );
-      const answer = answerFor(request.question, { ...answering, by: userName() });
       const { sessionId, requestId } = request.question;
+      const { cwd } = sessionIn(await asked(client.sessions.list()), sessionId, option);
+      const answer = await answerFor(request.question, { ...answering, by: userName(), cwd });
       await asked(client.sessions.open(sessionId).answer(requestId, answer));
       return { request, answer };
     },
@@ -153,6 +155,7 @@ function hostSession(session: SessionInfo): HostSession {
     model,
     inUse: isOpen(session),
     isIdle: state === "idle",
+    waitingPrompts: session.waitingPrompts ?? 0,
     damaged: state === "ended" ? detail : undefined,
     waitsFor: state === "parked" && detail !== undefined ? session.worker : undefined,
     wasStopped: (state === "ended" && session.reason === "parked") || undefined,
@@ -240,6 +243,7 @@ function explained(
     return new UserError("The token that this command found for the server does not allow that", {
       code,
       cure: SET_TOKEN,
+      exitCode: 2,
       cause: error,
     });
   if (status === 401)
@@ -261,5 +265,6 @@ function explained(
       exitCode: 2,
       cause: error,
     });
-  return new UserError(detail, { code, exitCode: code === "already_answered" ? 1 : 2, cause: error });
+  const isUsage = status >= 400 && status < 500 && status !== 409 && !error.isTemporary;
+  return new UserError(detail, { code, exitCode: isUsage ? 2 : 1, cause: error });
 }

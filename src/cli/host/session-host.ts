@@ -6,7 +6,7 @@ import type {
   SessionSummary,
   SteerResult,
 } from "../../app/index.ts";
-import type { AgentId, ApprovalAnswer, Line, SessionId, SessionUpdate } from "../../protocol/index.ts";
+import type { AgentId, ApprovalAnswer, Line, PromptId, SessionId, SessionUpdate } from "../../protocol/index.ts";
 import type { OptionKind } from "../read-options.ts";
 
 /** Gives commands access to sessions, either in files on this machine or on a server. */
@@ -26,6 +26,8 @@ export interface SessionHost {
   transcripts(session: HostSession, which: "all" | "unfinished"): Promise<readonly HostTranscript[]>;
   /** Yields all agents' lines, then new ones as they are written, until the session ends. */
   follow(session: HostSession, following: Following): AsyncIterable<SessionUpdate>;
+  /** Returns the ids of the prompts that no agent has received, oldest first. */
+  waitingPrompts(session: HostSession): Promise<readonly PromptId[]>;
   /** Sends a command and waits for its receipt, until the signal fires. */
   steer(session: HostSession, command: NewCommand, signal: AbortSignal): Promise<SteerResult>;
   /** Lists the requests for approval that are waiting for an answer, oldest first. */
@@ -43,10 +45,9 @@ export interface HostSession
     Partial<Pick<SessionSummary, "project" | "path">> {
   /** Whether a process has the session open, but no agent has anything to do. */
   readonly isIdle: boolean;
-  /**
-   * Name of the worker that a server's parked session is waiting for. The session continues automatically when the
-   * worker returns.
-   */
+  /** Number of prompts that no agent has received: in the queue, or sent while the session was not running. */
+  readonly waitingPrompts: number;
+  /** Name of the worker that a parked session of a server waits for. The session then continues automatically. */
   readonly waitsFor?: string | undefined;
   /** Whether a server's parked session was stopped, so that it does not continue automatically. */
   readonly wasStopped?: boolean | undefined;

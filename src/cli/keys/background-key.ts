@@ -1,7 +1,8 @@
 import { isatty } from "node:tty";
 import type { Session } from "../../app/index.ts";
+import type { AgentView } from "../../client/index.ts";
 import { plural } from "../../lib/index.ts";
-import type { RunUpdate } from "../../protocol/index.ts";
+import type { AgentId, RunUpdate } from "../../protocol/index.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { ShownProgress } from "../progress/progress.ts";
 import type { TerminalKeys } from "./terminal-keys.ts";
@@ -32,6 +33,8 @@ export function createBackgroundKey({ session, agents, progress, keys }: Backgro
   const isAllowed = session.tools.includes("TaskOutput");
   const isSupported = isAllowed && progress.isLive && process.platform !== "win32" && isatty(0);
   let stop: (() => void) | undefined;
+  /** Background agents that the main agent waits for. */
+  const awaited = new Set<AgentId>();
   const press = async (): Promise<void> => {
     const moved = await session.moveToBackground();
     if (moved.length > 0) progress.report(`Moved to the background: ${plural(moved.length, "agent")}.`);
@@ -44,15 +47,20 @@ export function createBackgroundKey({ session, agents, progress, keys }: Backgro
     stop = undefined;
   };
   const listen = (): void => {
-    const isWaiting = agents.inOrder().some(({ path, end, background }) => path.length === 1 && !end && !background);
+    const isAwaited = ({ agentId, path, background }: AgentView): boolean =>
+      awaited.has(agentId) || (path.length === 1 && !background);
+    const isWaiting = agents.inOrder().some((agent) => !agent.end && isAwaited(agent));
     if (isWaiting) stop ??= keys.read({ onKeys });
     else release();
     progress.hint(stop !== undefined && keys.isReading ? "Ctrl+B: background" : "");
   };
   return {
     observe: (update) => {
+      if (update.type === "run.awaited") awaited.add(update.agentId);
+      if (update.type === "wait.ended") awaited.delete(update.agentId);
+      const isWait = update.type === "run.awaited" || update.type === "wait.ended";
       const isChange = update.type === "subagent.event" && changes.includes(update.event.type);
-      if (isSupported && isChange) listen();
+      if (isSupported && (isWait || isChange)) listen();
     },
     release,
   };

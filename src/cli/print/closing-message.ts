@@ -19,13 +19,12 @@ export interface ClosingContext {
 
 /** Explains to a person what a run left undone, why, and how to continue. Empty if everything succeeded. */
 export function closingMessage(result: RunResult, context: ClosingContext): string {
-  const { queued = 0, sessionId } = context;
+  const { queued = 0, sessionId, repeated } = context;
+  const resume = ["retinue resume", sessionId, repeated].join(" ").trimEnd();
   const left =
     queued === 0
       ? []
-      : [
-          `${plural(queued, "prompt")} in the queue: "retinue resume ${sessionId}" sends ${queued === 1 ? "it" : "them"}.`,
-        ];
+      : [`${plural(queued, "prompt")} in the queue: "${resume}" sends ${queued === 1 ? "it" : "them"}.`];
   return `${endMessage(result, context)}${messageLines(left)}`;
 }
 

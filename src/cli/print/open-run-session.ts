@@ -12,11 +12,12 @@ import {
   type SessionOptions,
   type Settings,
   stateDirectory,
+  waitingRequests,
   withoutManaged,
 } from "../../app/index.ts";
 import { UserError } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { sessionById, sessionError } from "../find-session.ts";
+import { resumeOptions, sessionById, sessionError } from "../find-session.ts";
 import { chosenDirectory } from "../real-directory.ts";
 import { openingNotices } from "./notices.ts";
 import type { PrintOptions } from "./print-options.ts";
@@ -68,7 +69,7 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
   if (needsInitialPrompt && resume !== undefined)
     throw sessionError(
       `The session ${resume} has nothing left to do`,
-      `Give it a prompt: retinue resume ${resume} "…".`,
+      `Give it a prompt: retinue resume ${resume} "…"${resumeOptions(cwd, "")}`,
     );
   if (needsInitialPrompt && agent === undefined) throw noPrompt();
   const opened = await openIn({ home, cwd, resume }, options, run);
@@ -126,6 +127,13 @@ async function openIn(
     throw error;
   });
   return { session, settings: loaded.settings, notices: [...found, ...session.notices] };
+}
+
+/** Returns whether an earlier process left requests for approval open in the session that is resumed. */
+export function hasOpenRequests(options: PrintOptions): boolean {
+  const home = stateDirectory(process.env);
+  const sessionId = sessionToResume(options, { home, cwd: chosenDirectory(options.cwd) });
+  return sessionId !== undefined && waitingRequests({ home, sessionId }).length > 0;
 }
 
 /** Returns the id of the session to resume; undefined for a new session. */

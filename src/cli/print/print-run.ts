@@ -26,7 +26,7 @@ import { usageError } from "../read-options.ts";
 import { type Outputs, reportError } from "../report-error.ts";
 import { closingMessage, interruptMessage } from "./closing-message.ts";
 import { createNotices, openingNotices } from "./notices.ts";
-import { openRunSession } from "./open-run-session.ts";
+import { hasOpenRequests, openRunSession } from "./open-run-session.ts";
 import type { AskingWay, PrintOptions } from "./print-options.ts";
 import { readPrompt } from "./read-prompt.ts";
 
@@ -35,6 +35,7 @@ export async function printRun(options: PrintOptions): Promise<number> {
   let run: Run | undefined;
   let session: Session | undefined;
   let isOpening = false;
+  let way: AskingWay | undefined;
   const cancelled = new AbortController();
   let isAbandoned = false;
   const output = createOutput(process.stdout, (byReader) => {
@@ -53,8 +54,8 @@ export async function printRun(options: PrintOptions): Promise<number> {
       return;
     }
     if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
-    // A request for approval can still be answered after the terminal has been closed.
-    if (signal !== "SIGINT" && options.onAsk === "wait") return void session?.park().catch(() => undefined);
+    // A request for approval can still be answered after the terminal was closed.
+    if (signal !== "SIGINT" && way === "wait") return void session?.park().catch(() => undefined);
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
     // Without this, a run on a full disk would wait for free space to record its end.
     session?.close().catch(() => undefined);
@@ -72,7 +73,10 @@ export async function printRun(options: PrintOptions): Promise<number> {
       progress,
       signal: cancelled.signal,
       isAbandoned: () => isAbandoned,
-      onOpening: () => (isOpening = true),
+      onOpening: (chosen) => {
+        isOpening = true;
+        way = chosen;
+      },
       onStart: (started, of) => {
         run = started;
         session = of;
@@ -128,8 +132,8 @@ interface RunContext extends Outputs {
   readonly signal: AbortSignal;
   /** Whether the reader of standard output has closed it. */
   readonly isAbandoned: () => boolean;
-  /** Called before the session opens. After that, the session must be closed before the process ends. */
-  readonly onOpening: () => void;
+  /** Called before the session opens. From then on, the session must be closed before the process ends. */
+  readonly onOpening: (way: AskingWay) => void;
   readonly onStart: (run: Run, session: Session) => void;
 }
 
@@ -149,10 +153,14 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     await output.write(format.update(update));
   };
   try {
-    const { report } = progress;
+    let isOpen = false;
+    const report = (message: string): void => {
+      progress.report(message);
+      if (isOpen) void output.write(format.notice?.(message) ?? "");
+    };
     const prompt = await readPrompt(options.prompt, report);
     const agentUpdates = updatesFor(options, errors);
-    onOpening();
+    onOpening(onAsk);
     const approvals = onAsk === "ask" ? await terminalApprovals(context, keys) : undefined;
     const opened = await openRunSession(options, { prompt, report, agentUpdates, approvals, signal });
     const { session, settings } = opened;
@@ -162,6 +170,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     }
     for (const notice of openingNotices(opened.notices, options)) report(notice);
     await output.write(format.opened(session));
+    isOpen = true;
     key = createBackgroundKey({ session, agents, progress, keys });
     const run = session.prompt(prompt);
     onStart(run, session);
@@ -173,6 +182,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
     const result = await run.result;
     // The session is closed before the result is written, because the reader of the result may reopen it immediately.
     await session.close().catch((error: unknown) => report(describeError(error)));
+    isOpen = false;
     for (const end of missedEnds(session, agents)) await show(end);
     progress.end();
     await output.write(format.result(result, await cacheReport(session, options)));
@@ -197,9 +207,10 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
   }
 }
 
-/** Returns how to handle calls that need approval. Throws if the user wants to be asked and there is no terminal. */
-function askingWay({ onAsk }: PrintOptions): AskingWay {
-  if (onAsk === undefined) return isWatched() ? "ask" : "deny";
+/** Returns how calls that need approval are handled. Throws if the user wants to be asked and there is no terminal. */
+function askingWay(options: PrintOptions): AskingWay {
+  const { onAsk } = options;
+  if (onAsk === undefined) return isWatched() ? "ask" : hasOpenRequests(options) ? "wait" : "deny";
   if (onAsk !== "ask" || hasTerminal()) return onAsk;
   throw usageError(
     "--on-ask ask needs a terminal for standard input and standard error",

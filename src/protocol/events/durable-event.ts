@@ -59,6 +59,8 @@ export type DurableEvent =
       readonly by?: ResumeCause | undefined;
       /** Prompt that the agent is resumed with, if it has an id. */
       readonly promptId?: PromptId | undefined;
+      /** Set if the run before was cut off, so that only the end of this run is reported to the parent. */
+      readonly replaces?: true | undefined;
     }
   | {
       readonly type: "run.started";

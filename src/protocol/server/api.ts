@@ -62,6 +62,8 @@ export interface SessionInfo {
   readonly turns: number;
   /** Number of requests that are waiting for approval. */
   readonly approvals: number;
+  /** Number of prompts that no agent has received yet: in the queue, or sent while the session was not running. */
+  readonly waitingPrompts?: number | undefined;
 }
 
 /** Options for a new session. */

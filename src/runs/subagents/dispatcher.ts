@@ -263,11 +263,12 @@ export class Dispatcher implements Retinue {
     const signal = new AbortController().signal;
     const terms: RunTerms = { prompt, background: true };
     const how = by === "person" ? "resumed" : "continued";
+    const { end } = subagent;
+    const replaces = end !== undefined && (isUnfinished(end) || end.outcome === "stopped") ? true : undefined;
     const refused = await this.whileResuming(agentId, async () => {
       const runId = await announcedRun(this.options.journal, { parent: parent.agentId, agentId });
-      return this.reactivate({ subagent, terms, parent, signal, how, resumed: { by, promptId }, runId });
+      return this.reactivate({ subagent, terms, parent, signal, how, resumed: { by, promptId, replaces }, runId });
     });
-    if (refused === undefined && promptId !== undefined) await this.registry.live.get(agentId)?.begun;
     return refused?.message;
   }
 

@@ -178,6 +178,7 @@ export const receipt = z.object({
   commandId: z.string(),
   status: z.enum(["done", "refused"]),
   message: z.string(),
+  code: z.enum(["id_in_use", "unknown_agent"]).optional(),
 }) satisfies z.ZodType<Receipt>;
 
 const outcome = z.enum(["succeeded", "incomplete", "failed", "stopped"]);
@@ -218,6 +219,7 @@ export const sessionInfo = z.object({
   reason: reason.optional(),
   turns: z.int(),
   approvals: z.int(),
+  waitingPrompts: z.int().optional().describe("Number of prompts that no agent has received yet, if there are any."),
 }) satisfies z.ZodType<SessionInfo>;
 
 export const agentInfo = z.object({

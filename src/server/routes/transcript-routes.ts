@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod/v4";
-import { promptsIn, readQueue, readSession, reportContext } from "../../app/index.ts";
+import { promptsIn, readSession, readWaitingPrompts, reportContext } from "../../app/index.ts";
 import { type AgentInfo, MAIN_AGENT } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
 import { type Route, route } from "../http/route.ts";
@@ -111,7 +111,9 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       response: { status: 200, schema: z.array(queuedPrompt) },
       handle: ({ parameters: { id } }) => {
         const { served, path } = catalog.find(id);
-        return served?.session.queue() ?? readQueue(path);
+        return (
+          served?.session.queue() ?? readWaitingPrompts(path).map(({ promptId, content }) => ({ promptId, content }))
+        );
       },
     }),
   ];

@@ -1,4 +1,10 @@
-import { type ListedRequest, listSessions, type SessionSummary, waitingRequests } from "../../app/index.ts";
+import {
+  type ListedRequest,
+  listSessions,
+  readWaitingPrompts,
+  type SessionSummary,
+  waitingRequests,
+} from "../../app/index.ts";
 import { FileCache, stripControls } from "../../lib/index.ts";
 import type { SessionId, SessionInfo, SessionState, WaitingApproval } from "../../protocol/index.ts";
 import { clientText } from "../client-text.ts";
@@ -20,6 +26,8 @@ export class SessionCatalog {
   private readonly projects: Projects;
   private readonly host: SessionHost;
   private readonly cache = new FileCache();
+  /** Keeps the waiting prompts, by the paths of the same files. */
+  private readonly waitingCache = new FileCache();
 
   constructor({ projects, host }: CatalogOptions) {
     this.projects = projects;
@@ -78,6 +86,7 @@ export class SessionCatalog {
     const isOpening = served === undefined && this.host.has(id);
     const state = served?.session.state ?? stateOf(summary, { path, approvals, isOpening });
     const record = served === undefined ? readRecord(path, this.cache) : undefined;
+    const waitingPrompts = (served?.session.queue() ?? readWaitingPrompts(path, this.waitingCache)).length;
     const isWorkerLost = state === "parked" && !this.projects.isAvailable(project);
     return {
       id,
@@ -97,6 +106,7 @@ export class SessionCatalog {
       reason: lastReason,
       turns,
       approvals,
+      waitingPrompts: waitingPrompts === 0 ? undefined : waitingPrompts,
     };
   }
 

@@ -1,4 +1,5 @@
 import { existsSync, readFileSync, statSync } from "node:fs";
+import { basename, dirname } from "node:path";
 import {
   canonicalJson,
   createId,
@@ -24,7 +25,7 @@ import type {
 import { type SessionSearch, sessionPlaces } from "../catalog/list-sessions.ts";
 import { isInUse } from "../catalog/summarize-session.ts";
 import { createDiskRetry, type DiskRetryOptions } from "../journal/disk-retry.ts";
-import { sessionPaths } from "../session-paths.ts";
+import { sessionPaths, sessionPathsIn } from "../session-paths.ts";
 
 export interface InboxOptions extends Pick<DiskRetryOptions, "onTrouble" | "stopWaiting"> {
   /** Path of the inbox file. Undefined to keep the inbox only in memory. */
@@ -181,6 +182,11 @@ export interface FoundInbox {
   readonly transcriptPath: string;
   /** Returns whether a process has the session open now. */
   readonly isRunning: () => boolean;
+}
+
+/** Returns the path of a session's inbox, by the path of the main agent's transcript. */
+export function inboxOf(transcriptPath: string): string {
+  return sessionPathsIn(dirname(transcriptPath), basename(transcriptPath, ".jsonl")).inbox;
 }
 
 /** Finds the inbox of an existing session. */

@@ -2,7 +2,7 @@ import { endWords, oneLine } from "../../../client/index.ts";
 import { plural } from "../../../lib/index.ts";
 import { type AgentId, type Line, MAIN_AGENT, type RunUpdate, type SessionUpdate } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
-import { agentIdOf, parseSessionAgent, resumeOptions, sessionError } from "../../find-session.ts";
+import { agentIdOf, parseSessionAgent, sessionError } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
 import { chooseHost } from "../../host/choose-host.ts";
 import { type HostSession, type SessionHost, serverOption } from "../../host/session-host.ts";
@@ -11,6 +11,7 @@ import { createNotices } from "../../print/notices.ts";
 import { createAgentViews } from "../../progress/agent-views.ts";
 import { showProgress } from "../../progress/progress.ts";
 import { type HelpRequest, helpOption, readOptions, usageError } from "../../read-options.ts";
+import { resumeCommand } from "../../resume-command.ts";
 import { leaveOnSignal } from "../../stop-signals.ts";
 import { waitingFor } from "./ps.ts";
 import { renderLine } from "./transcript.ts";
@@ -132,17 +133,21 @@ async function leavingText(followed: FollowedAgent): Promise<string> {
 async function endingText(followed: FollowedAgent, run: Line | undefined): Promise<string> {
   const { host, session, agentId } = followed;
   const target = `${session.id}${host.option}`;
-  const resume = `retinue resume ${session.id}`;
-  const options = resumeOptions(session.cwd, host.option);
+  const resumed = agentId === MAIN_AGENT ? undefined : agentId;
   if (run === undefined)
-    return `The ${nameOf(session, agentId)} was closed before it got a prompt. To send one: ${resume} "…"${options}`;
-  const { waitsFor } = (await host.find(session.id).catch(() => undefined)) ?? {};
+    return `The ${nameOf(session, agentId)} was closed before it got a prompt. To send one: ${await resumeCommand({ host, session, agentId: resumed, needsPrompt: true })}`;
+  const { waitsFor, waitingPrompts = 0 } = (await host.find(session.id).catch(() => undefined)) ?? {};
   if (waitsFor !== undefined) return `The ${nameOf(session, agentId)} is parked: ${waitingFor(waitsFor)}.`;
   const end = run.type === "run.ended" ? run : undefined;
   const how = end === undefined ? "cut off, because the process ended before the run did" : endWords(end);
   const ending = `The ${nameOf(session, agentId)} has ended: ${how}.`;
   if (await isRunning(followed)) return `${ending} Its session continues. To follow it: retinue attach ${target}`;
-  return end?.outcome === "succeeded" ? ending : `${ending} To continue: ${resume}${options}`;
+  const isDone = end?.outcome === "succeeded";
+  const resume = await resumeCommand({ host, session, agentId: isDone ? undefined : resumed });
+  if (!isDone) return `${ending} To continue: ${resume}`;
+  if (waitingPrompts === 0) return ending;
+  const [waits, them] = waitingPrompts === 1 ? ["waits", "it"] : ["wait", "them"];
+  return `${ending} ${plural(waitingPrompts, "prompt")} ${waits}. To send ${them}: ${resume}`;
 }
 
 async function isRunning({ host, session: { id } }: FollowedAgent): Promise<boolean> {

@@ -79,6 +79,8 @@ interface ListedAgent {
   readonly reason?: EndReason | undefined;
   /** Name of the worker that the parked session is waiting for. */
   readonly waitsFor?: string | undefined;
+  /** Number of prompts for agents of the session that have not been received. Only for the main agent. */
+  readonly waitingPrompts?: number | undefined;
   readonly background: boolean;
   /** Agent that is waiting for this background agent, if any. */
   readonly awaitedBy?: AgentId | undefined;
@@ -106,7 +108,8 @@ async function readAgents(
   const ended = sessions.filter(({ inUse }) => !inUse);
   const unreadable: SessionId[] = [];
   const agents: ListedAgent[] = [];
-  for (const session of [...running, ...ended.slice(0, MAX_ENDED)]) {
+  const read = ended.filter(({ waitingPrompts }, index) => index < MAX_ENDED || waitingPrompts > 0);
+  for (const session of [...running, ...read]) {
     try {
       agents.push(...(await agentsOf(host, session)));
     } catch (error) {
@@ -116,7 +119,7 @@ async function readAgents(
       unreadable.push(session.id);
     }
   }
-  const older = ended.length - MAX_ENDED;
+  const older = ended.length - read.length;
   const notes = [
     ...(older > 0
       ? [
@@ -129,9 +132,10 @@ async function readAgents(
 }
 
 async function agentsOf(host: SessionHost, session: HostSession): Promise<readonly ListedAgent[]> {
-  const { id, inUse, lastOutcome, cwd, firstPrompt = "", waitsFor, wasStopped } = session;
+  const { id, inUse, lastOutcome, cwd, firstPrompt = "", waitsFor, wasStopped, waitingPrompts } = session;
   const transcripts = [...(await host.transcripts(session, "unfinished"))];
-  if (inUse || lastOutcome !== "succeeded") transcripts.unshift(await host.transcript(session, MAIN_AGENT));
+  if (inUse || lastOutcome !== "succeeded" || waitingPrompts > 0)
+    transcripts.unshift(await host.transcript(session, MAIN_AGENT));
   const views = new Map(recordedAgents(transcripts).map((view) => [view.agentId, view]));
   const awaiting = transcripts.map(({ agentId, lines }) => ({ agentId, runs: inUse ? awaitedRuns(lines) : [] }));
   return transcripts.flatMap(({ agentId }): readonly ListedAgent[] => {
@@ -155,6 +159,7 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
         outcome,
         reason,
         waitsFor,
+        waitingPrompts: agentId === MAIN_AGENT ? waitingPrompts : undefined,
         background: view.background,
         awaitedBy: awaiting.find(({ runs }) => runs.some((runId) => runId === view.runId))?.agentId,
         startedAt: view.startedAt,
@@ -195,7 +200,7 @@ function renderAgents(agents: readonly ListedAgent[], { ids, all }: ListOptions)
     shortIds.get(agent.sessionId) ?? agent.sessionId,
     agent.agentId,
     agent.name === undefined ? agent.agentType : `${agent.agentType} (${agent.name})`,
-    `${stateText(agent)}${backgroundText(agent)}`,
+    `${stateText(agent)}${backgroundText(agent)}${promptsText(agent.waitingPrompts)}`,
     formatAge(now - agent.startedAt),
     String(agent.turns),
     formatCount(agent.tokens),
@@ -225,7 +230,12 @@ function stateText({ state, outcome, reason = "process_lost", waitsFor }: Listed
   return state === "ended" ? (end ?? "") : stateNames[state];
 }
 
-/** Describes what a worker's parked session is waiting for. */
+/** Says how many prompts of a session have not been received: `, 2 prompts waiting`. Empty if there are none. */
+export function promptsText(count = 0): string {
+  return count === 0 ? "" : `, ${plural(count, "prompt")} waiting`;
+}
+
+/** Describes what a parked session of a worker waits for. */
 export function waitingFor(worker: string): string {
   return `worker ${worker} is not connected; continues automatically when it returns`;
 }

@@ -2,7 +2,7 @@ import { deleteSession, readTranscript, reportCache, stateDirectory } from "../.
 import { plural, type UserError } from "../../../lib/index.ts";
 import { type Line, MAIN_AGENT } from "../../../protocol/index.ts";
 import { exitCodes } from "../../exit-codes.ts";
-import { agentIdOf, parseSessionAgent, resumeOptions, sessionById } from "../../find-session.ts";
+import { agentIdOf, parseSessionAgent, sessionById } from "../../find-session.ts";
 import { printHelp } from "../../help/print-help.ts";
 import { chooseHost, listedDirectory } from "../../host/choose-host.ts";
 import { type HostSession, serverOption } from "../../host/session-host.ts";
@@ -18,10 +18,12 @@ import {
   readVerb,
   usageError,
 } from "../../read-options.ts";
+import { resumeCommand } from "../../resume-command.ts";
 import { renderReport } from "../cache.ts";
 import { confirm } from "../confirm.ts";
 import { ago, renderTable } from "../listing.ts";
 import { recordedAgents, renderAgentTree } from "./agent-tree.ts";
+import { promptsText } from "./ps.ts";
 import { renderTranscript } from "./transcript.ts";
 
 /** Runs `retinue sessions list|show|resume|export|delete`. */
@@ -136,7 +138,7 @@ function renderList(found: readonly HostSession[], all: boolean): string {
   const rows = found.map((session) => [
     session.id,
     ago(now - session.updatedAt),
-    stateOf(session),
+    `${stateOf(session)}${promptsText(session.waitingPrompts)}`,
     String(session.turns),
     ...(all ? [session.cwd ?? session.project ?? ""] : []),
     session.firstPrompt ?? session.damaged ?? "",
@@ -155,12 +157,14 @@ function stateOf({ inUse, isIdle, damaged, firstPrompt, lastOutcome, verified }:
 async function show({ id, agent, json, server }: Extract<SessionsCommand, { kind: "show" }>): Promise<string> {
   const host = await chooseHost(server);
   const session = await host.find(id);
-  const resumable = session.inUse ? undefined : `${session.id}${resumeOptions(session.cwd, host.option)}`;
   const isMain = agent === undefined || agent === MAIN_AGENT;
   const agentId = isMain ? MAIN_AGENT : agentIdOf(agent, await host.agents(session));
   const { lines, problems } = await host.transcript(session, agentId);
   if (json) return jsonLines(lines);
   const name = isMain ? session.id : `${session.id}/${agentId}`;
+  const resumable = session.inUse
+    ? undefined
+    : await resumeCommand({ host, session, agentId: isMain ? undefined : agentId });
   const transcript = renderTranscript(lines, { id: name, problems, resumable });
   if (!isMain) return transcript;
   const agents = recordedAgents(await host.transcripts(session, "all"));

@@ -6,7 +6,7 @@ import { withFlags } from "../../output.ts";
 interface TranscriptHead {
   readonly id: string;
   readonly problems: readonly string[];
-  /** Id of the session to resume if its last run was cut off. Absent while a process uses the session. */
+  /** Command that resumes the agent if its last run was cut off. Absent while a process uses the session. */
   readonly resumable?: string | undefined;
 }
 
@@ -20,7 +20,7 @@ export function renderTranscript(lines: readonly Line[], { id, problems, resumab
     if (part !== "") parts.push(part);
   }
   if (resumable !== undefined && isCutOff(lines)) {
-    const cure = `To continue: retinue resume ${resumable}`;
+    const cure = `To continue: ${resumable}`;
     parts.push(`\n── cut off: the process ended before the run did\n   ${cure}`);
   }
   return `${parts.join("\n")}\n`;

@@ -1,0 +1,28 @@
+import { resumeOptions } from "./find-session.ts";
+import type { HostSession, SessionHost } from "./host/session-host.ts";
+
+interface Resumed {
+  readonly host: SessionHost;
+  readonly session: Pick<HostSession, "id" | "cwd">;
+  /** Agent to resume. By default, the session with its main agent. */
+  readonly agentId?: string | undefined;
+  /** Whether the agent has nothing to do without a prompt. */
+  readonly needsPrompt?: boolean | undefined;
+}
+
+/**
+ * Returns the command that resumes a session or one of its agents from the current directory. If requests for approval
+ * are open, they stay open.
+ */
+export async function resumeCommand({ host, session, agentId, needsPrompt = false }: Resumed): Promise<string> {
+  const { id, cwd } = session;
+  // A server opens the session with its own options.
+  const open = host.option === "" ? await host.approvals({ sessionId: id }) : [];
+  const parts = [
+    `retinue resume ${agentId === undefined ? id : `${id}/${agentId}`}`,
+    needsPrompt ? ' "…"' : "",
+    resumeOptions(cwd, host.option),
+    open.length > 0 ? " --on-ask wait" : "",
+  ];
+  return parts.join("");
+}
