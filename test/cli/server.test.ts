@@ -213,7 +213,7 @@ describe("the command line with --server", () => {
     expect(await failed(["resume", row?.sessionId ?? "", "--model", "y", ...option])).toContain(
       "--model can't be used with --server",
     );
-    expect(await retinue(["stop", row?.sessionId ?? "", ...option], own)).toMatchObject({ code: 0 });
+    expect(await retinue(["stop", row?.sessionId ?? "", ...option], own)).toMatchObject({ code: 0, stderr: "" });
     await result;
     expect(await failed(["attach"], elsewhere(undefined, place))).toContain("No session is running.");
   });

@@ -159,7 +159,7 @@ describe("retinue attach", () => {
     run.child.kill("SIGKILL");
     expect((await following.ended).stdout).toContain(
       `retinue: The session ${main?.sessionId} has ended: cut off, because the process ended before the run did. ` +
-        `To continue: retinue resume ${main?.sessionId}\n`,
+        `To continue: retinue resume ${main?.sessionId} --on-ask wait\n`,
     );
     const scout = await retinue(["attach", `${main?.sessionId}/scout`], place);
     expect(scout).toMatchObject({ code: 0, stdout: expect.stringContaining("Asked: BACK: look") });

@@ -124,7 +124,8 @@ export function checkNotices(parent: readonly Line[], family: Family): string[] 
     if (notice) launched.push(`${notice.agentId} ${notice.runId}`);
     if (line.type !== "agent.resumed" || line.callId !== undefined) continue;
     // A run that continues after its process has ended replaces the earlier one.
-    const isContinued = (run: string): boolean => line.by !== "person" && run.startsWith(`${line.agentId} `);
+    const isReplaced = line.by !== "person" || line.replaces === true;
+    const isContinued = (run: string): boolean => isReplaced && run.startsWith(`${line.agentId} `);
     launched.splice(0, launched.length, ...launched.filter((run) => !isContinued(run) || told.includes(run)));
     launched.push(`${line.agentId} ${line.runId}`);
   }

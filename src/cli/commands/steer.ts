@@ -70,7 +70,7 @@ async function withdrawAll({ host, session }: Steered): Promise<number> {
 
 /** Says what became of the prompts that no agent had received when the session was stopped, and what to do with them. */
 async function queueText({ host, session }: Steered, withdrawn: number | undefined): Promise<string> {
-  const left = (await host.waitingPrompts(session)).length;
+  const { waitingPrompts: left = 0 } = (await host.find(session.id).catch(() => undefined)) ?? {};
   const said = withdrawn === undefined ? "" : ` ${plural(withdrawn, "prompt")} withdrawn.`;
   if (left === 0) return said;
   const them = left === 1 ? "it" : "them";

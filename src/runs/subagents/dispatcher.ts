@@ -264,7 +264,7 @@ export class Dispatcher implements Retinue {
     const terms: RunTerms = { prompt, background: true };
     const how = by === "person" ? "resumed" : "continued";
     const { end } = subagent;
-    const replaces = end !== undefined && (isUnfinished(end) || end.outcome === "stopped") ? true : undefined;
+    const replaces = end !== undefined && isUnfinished(end) ? true : undefined;
     const refused = await this.whileResuming(agentId, async () => {
       const runId = await announcedRun(this.options.journal, { parent: parent.agentId, agentId });
       return this.reactivate({ subagent, terms, parent, signal, how, resumed: { by, promptId, replaces }, runId });
