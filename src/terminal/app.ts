@@ -5,7 +5,7 @@ import type { Key } from "./screen/keys.ts";
 import type { Row, Style } from "./screen/row.ts";
 import type { Position } from "./screen/screen.ts";
 
-/** What the parts of the terminal share. */
+/** State and functions that the parts of the terminal share. */
 export interface App {
   readonly view: SessionView;
   /** Undefined until the session is open. */
@@ -20,22 +20,22 @@ export interface App {
   now(): number;
   /** Draws the screen soon. */
   redraw(): void;
-  /** Prints a message for the user into the conversation. */
+  /** Prints a message for the user in the conversation. */
   say(message: string, style?: Style): void;
-  /** Prints rows into the conversation. */
+  /** Prints rows in the conversation. */
   print(rows: readonly Row[]): void;
-  /** Sends a command, and shows why it was refused, if it was. */
+  /** Sends a command. If it is refused, shows why. */
   send(command: NewCommand): Promise<Receipt | undefined>;
   /** Keeps the whole conversation of an agent in the view, from its first line, until `unwatch`. Never rejects. */
   watch(agentId: AgentId): Promise<void>;
   unwatch(agentId: AgentId): void;
-  /** Lets the user edit text in another program. Returns the text as it is then. Never rejects. */
+  /** Lets the user edit text in another program. Returns the edited text. Never rejects. */
   editText(text: string, name: string): Promise<string>;
   /** Inserts text into the box in which the user writes. */
   type(text: string): void;
-  /** Shows the request that waits for an answer. Returns false if there is none. */
+  /** Shows the request that is waiting for an answer. Returns false if there is none. */
   showRequest(): boolean;
-  /** Returns the line that says which request waits for an answer. */
+  /** Returns the line that says which request is waiting for an answer. */
   requestRows(columns: number): readonly Row[];
   /** Puts a layer on top of the others. It gets all keys until it is closed. */
   open(layer: Layer): void;
@@ -63,7 +63,7 @@ export interface Layer {
    * was not pasted or typed ahead.
    */
   key(key: Key, isAlone: boolean): boolean;
-  /** What the keys do, most important first. */
+  /** Key hints, most important first. */
   readonly keys: readonly string[];
   /** Whether the layer is shown on the whole screen. */
   readonly isFull?: boolean | undefined;

@@ -64,7 +64,7 @@ export function createCommands({ app, feed, program, tools, leave, clear }: Comm
     const columns = textColumns(app.columns);
     const rows = cleanLines(text.trimEnd()).flatMap((line): readonly Row[] => {
       if (widthOf(line) <= app.columns - 3 && line.trim().includes("  ")) return [[span(`  ${line}`)]];
-      // A name and what is said about it are separated by several spaces.
+      // A name and its description are separated by several spaces.
       const [, name = "", rest = line] = /^(\s*\S+(?: \S+)*\s{2,})(\S.*)$/.exec(line) ?? [];
       return wrap([span(rest)], { columns, first: [span(`  ${name}`)] });
     });
@@ -149,14 +149,14 @@ const help: readonly (readonly [string, string])[] = [
   ["\\ and Enter", "new line; so do Alt+Enter and Ctrl+J"],
 ];
 
-/** Keys that are not only for the main screen. */
+/** Keys that work outside of the main screen too. */
 const otherKeys: readonly (readonly [string, string])[] = [
   ["Ctrl+A Ctrl+E", "start and end of the line; Alt+B and Alt+F move by words"],
   ["Ctrl+W U K Y", "remove a word or to the start or end of the line; Y inserts it"],
   ["Ctrl+Z", "suspend; `fg` continues"],
 ];
 
-/** Turns an action into a command that prints nothing. */
+/** Wraps an action as a command that prints nothing. */
 function silently(action: () => void): HostCommand["run"] {
   return async () => {
     action();
@@ -173,7 +173,7 @@ function ago(milliseconds: number): string {
   return `${Math.floor(minutes / (24 * 60))} d ago`;
 }
 
-/** Returns the subagent that a mention names, if exactly one with this name or type can get messages. */
+/** Returns the subagent that a mention names, if exactly one with this name or type can receive messages. */
 export function mentionedAgent(app: App, name: string): string | undefined {
   const named = [...elements(app.view.agents)].filter((agent) => agent.path.length > 0 && nameOf(agent) === name);
   const running = named.filter((agent) => stateOf(agent) !== "ended");

@@ -11,7 +11,7 @@ function queue(terminal: TestTerminal, text: string, ...images: readonly ImageBl
 }
 
 describe("Esc while prompts are queued", () => {
-  it("holds them back, each with its images, until Enter sends them in their order", async () => {
+  it("holds them back, each with its images, until Enter sends them in order", async () => {
     const terminal: TestTerminal = await openTestTerminal({
       receipt: (command) => {
         if (command.type === "withdraw") terminal.happen({ type: "prompt.withdrawn", promptId: command.promptId });
@@ -73,7 +73,7 @@ describe("Ctrl+R", () => {
   });
 });
 
-describe("what is typed wrongly", () => {
+describe("a typing mistake", () => {
   it("gets a hint: an unknown command, and a mention of nothing", async () => {
     const terminal = await openTestTerminal({ host: { files: async () => ["src/cart.ts"] } });
     terminal.type("/modle");
@@ -121,13 +121,13 @@ describe("a status line command that fails", () => {
       return { line: "", problem: "exit code 127, sh: my-line: not found" };
     };
     const terminal = await openTestTerminal({ host: { statusLine } });
-    await terminal.waitFor("The command of the setting statusLine failed: exit code 127");
+    await terminal.waitFor("The statusLine command failed: exit code 127");
     expect(runs).toBe(1);
     expect(terminal.printed.replace(/\s+/g, " ")).toContain("`retinue config show` names its file.");
   });
 });
 
-describe("the text of a command", () => {
+describe("a command's text", () => {
   it("is not cut on a narrow terminal", async () => {
     const tools = Array.from({ length: 12 }, (_, index) => `Tool${index}`).join(", ");
     const command = { name: "show", about: "", run: async () => `name\n\n  tools   ${tools}\n  model   m` };
@@ -149,7 +149,7 @@ it("/help lists every key that the main screen has", async () => {
 });
 
 describe("Ctrl+C", () => {
-  it("does not quit if something was typed after the first time", async () => {
+  it("does not quit if something was typed between the two presses", async () => {
     const terminal = await openTestTerminal();
     terminal.type("one");
     terminal.press("ctrl-c");

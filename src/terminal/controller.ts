@@ -48,13 +48,13 @@ export interface ControllerOptions {
   readonly leave: () => void;
   /** Ends the terminal, because no session could be opened. */
   readonly fail: (error: unknown) => void;
-  /** Clears the screen, and draws it again. */
+  /** Clears and redraws the screen. */
   readonly clear: () => void;
   /** Lets the user edit a file in another program. */
   readonly edit: (file: string) => Promise<void>;
 }
 
-/** What the terminal does with keys, and what it shows. */
+/** Handles keys and draws the terminal. */
 export interface Controller {
   /** Opens a session and sends a prompt, if there is one. Never rejects. */
   start(resume: string | undefined, prompt: string): Promise<void>;
@@ -69,7 +69,7 @@ export interface Controller {
   readonly farewell: string;
 }
 
-/** Time after the last key for which a user counts as typing. */
+/** Time after the last key during which the user is considered to be typing. */
 const TYPING_MS = 600;
 
 export function createController(options: ControllerOptions): Controller {
@@ -259,7 +259,7 @@ export function createController(options: ControllerOptions): Controller {
     else if (!box.isEmpty) flash.show("Esc again clears the input");
   }
 
-  /** Lets the agents that the main agent waits for continue in the background. Returns false if there are none. */
+  /** Moves the agents that the main agent is waiting for to the background. Returns false if there are none. */
   function moveToBackground(): boolean {
     const awaited = busyAgents(feed.view).filter(({ path, background }) => path.length === 1 && !background);
     void Promise.all(awaited.map(({ agentId }) => send({ type: "background", agent: agentId }))).then((receipts) => {
@@ -323,18 +323,18 @@ export function createController(options: ControllerOptions): Controller {
     flash.onKey(key.kind === "key" ? key.name : "");
     const layer = layers.at(-1);
     const handler = key.kind === "key" && isMainKey(key.name) ? handlers[key.name] : undefined;
-    // Esc only puts a request aside, so that it is never too early.
+    // Esc only puts a request aside, so it is never too early for it.
     const isEsc = key.kind === "key" && key.name === "esc";
     const isEarly = layer !== undefined && !isEsc && requests.isEarly(layer);
     if (layer !== undefined && !isEarly && (layer.key(key, isAlone) || key.kind === "key")) return;
-    // What is typed while a request appears is a part of a prompt, and not an answer.
+    // Text typed while a request appears belongs to a prompt; it is not an answer.
     if (layer !== undefined) layer.key({ kind: "key", name: "esc" }, true);
     if (handler === undefined || handler() === false) box.key(key);
     completion.update(box.editor);
     if (key.kind === "text" && key.text.includes("@")) void loadFiles();
   }
 
-  /** Reads the list of files when it may be needed, so that it is current. */
+  /** Reads the list of files shortly before it may be needed, so that it is up to date. */
   async function loadFiles(): Promise<void> {
     files = (await feed.host?.files()) ?? [];
     completion.update(box.editor);
@@ -375,7 +375,7 @@ export function createController(options: ControllerOptions): Controller {
       redraw();
       if (layers.length > 0) return;
       typedAt = Date.now();
-      // A request that waits is shown when the user has stopped typing.
+      // An open request is shown when the user has stopped typing.
       clearTimeout(typing);
       typing = setTimeout(redraw, TYPING_MS).unref();
     },

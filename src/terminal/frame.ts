@@ -11,28 +11,28 @@ export interface FrameParts {
   readonly isCut: boolean;
   /** Unfinished end of the conversation. Only its last rows are shown. */
   readonly open: readonly Row[];
-  /** What the main agent is doing. */
+  /** The main agent's current activity. */
   readonly activity: readonly Row[];
   /** Draws the tree of agents in the given number of rows. */
   readonly panel: (rows: number) => readonly Row[];
-  /** Prompts that wait for their turn. */
+  /** Queued prompts. */
   readonly queue: readonly Row[];
   readonly layer: Layer | undefined;
   /** Completions of the word that the user is writing. */
   readonly suggestions: readonly Row[];
   readonly box: (space: Space) => Drawing;
-  /** Returns what the keys do, and facts about the session. Called when everything else has been drawn. */
+  /** Returns the key hints, and facts about the session. Called when everything else has been drawn. */
   readonly hint: () => Row;
   readonly status: readonly Row[];
 }
 
 /** Maximum number of rows of the prompt box. */
 const MAX_BOX_ROWS = 10;
-/** The same while something else has the keys. */
+/** Maximum number of rows of the prompt box while something else has the keys. */
 const MAX_IDLE_BOX_ROWS = 2;
 const MAX_QUEUE_ROWS = 4;
 
-/** Puts the parts together, so that the result is always shorter than the terminal. */
+/** Combines the parts into a frame that is always shorter than the terminal. */
 export function composeFrame(parts: FrameParts): Drawing {
   const { columns, layer } = parts;
   // One row stays free, so that the terminal never scrolls by itself.
@@ -76,15 +76,15 @@ function blankBefore(rows: readonly Row[]): readonly Row[] {
 }
 
 export interface Hints {
-  /** What the keys do, most important first. */
+  /** Key hints, most important first. */
   readonly keys: readonly string[];
-  /** What the user must not overlook, at the right edge. */
+  /** Text that the user must not overlook, for the right edge. */
   readonly mode?: Span | undefined;
   /** Facts for the right edge, most important first. */
   readonly facts: readonly string[];
 }
 
-/** Returns a row with what the keys do, as many as there is room for. Facts are shown only if all keys are. */
+/** Returns a row with as many key hints as fit. Facts are shown only if all hints fit. */
 export function hintRow({ keys, mode, facts }: Hints, columns: number): Row {
   const reserved = mode === undefined ? 0 : widthOf(mode.text) + 2;
   const room = Math.max(8, columns - 3 - reserved);

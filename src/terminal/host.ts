@@ -10,16 +10,16 @@ import type {
   Receipt,
 } from "../protocol/index.ts";
 
-/** A session as the terminal uses it: open in this process, or on a server. */
+/** A session that the terminal uses, either in this process or on a server. */
 export interface TerminalHost {
   readonly facts: SessionFacts;
   /** Yields all updates of the session, oldest first, then new ones, until the signal fires or the session is closed. */
   updates(signal: AbortSignal): AsyncIterable<ViewUpdate>;
   /** Carries out a command. Never rejects. */
   send(command: NewCommand): Promise<Receipt>;
-  /** Returns the whole request for approval; undefined if it no longer waits for an answer. Never rejects. */
+  /** Returns the whole request for approval; undefined if it is no longer waiting for an answer. Never rejects. */
   question(requestId: string): Promise<ApprovalQuestion | undefined>;
-  /** Says how a request can be answered, if this terminal is not allowed to. Absent if it is. */
+  /** Says how a request can be answered if this terminal may not answer it. Absent if it may. */
   readonly howToAnswer?: ((requestId: string) => string) | undefined;
   /**
    * Returns the unified diff of the change that a call would make; undefined if it is not known. Absent if files are on
@@ -30,19 +30,19 @@ export interface TerminalHost {
   prompts(): Promise<readonly PastPrompt[]>;
   /** Reports what fills the context window of the main agent; undefined if it has made no request. */
   context(): Promise<ContextReport | undefined>;
-  /** Lists the models that the user can choose. Absent if they are not known here. Never rejects. */
+  /** Lists the models that the user can choose. Absent if they are unknown. Never rejects. */
   readonly models?: (() => Promise<readonly HostModel[]>) | undefined;
   /** Lists the permission rules in force. Absent if they are on another machine. */
   readonly rules?: (() => Promise<string>) | undefined;
-  /** Commands that the user can write after a slash, besides those of the terminal itself. */
+  /** Slash commands, in addition to the terminal's own. */
   commands(): readonly HostCommand[];
-  /** Runs a shell command of the user in the directory of the session. Absent if that is on another machine. */
+  /** Runs the user's shell command in the session's directory. Absent if that is on another machine. */
   readonly shell?: ((command: string, signal: AbortSignal) => Promise<string>) | undefined;
-  /** Runs the command of the setting `statusLine`. Absent if it is not set. Never rejects. */
+  /** Runs the `statusLine` setting's command. Absent if it is not set. Never rejects. */
   readonly statusLine?: ((facts: StatusFacts) => Promise<StatusOutput>) | undefined;
   /** Reads an image that the user mentions; undefined if there is none. Absent if files are on another machine. */
   readonly image?: ((path: string) => Promise<ImageBlock | undefined>) | undefined;
-  /** Lists files for completion, as paths relative to the directory of the session. Never rejects. */
+  /** Lists files for completion, as paths relative to the session's directory. Never rejects. */
   files(): Promise<readonly string[]>;
   /** Returns the transcript of an agent. */
   lines(agentId: AgentId): Promise<readonly Line[]>;
@@ -56,11 +56,11 @@ export interface TerminalHost {
 /** A model that the user can choose. */
 export interface HostModel {
   readonly name: string;
-  /** Its tiers and its price, in a few words; may be empty. */
+  /** Its tiers and its price, as short text; may be empty. */
   readonly about: string;
 }
 
-/** What the command of the setting `statusLine` gets on its standard input, as JSON. */
+/** JSON input that the `statusLine` setting's command gets on its standard input. */
 export interface StatusFacts {
   readonly session_id: string;
   readonly cwd: string;
@@ -78,16 +78,16 @@ export interface StatusOutput {
   readonly problem?: string | undefined;
 }
 
-/** A command that the user can write after a slash. */
+/** A slash command. */
 export interface HostCommand {
   readonly name: string;
   /** What it does, in a few words. */
   readonly about: string;
-  /** Set if the command is not shown above what it prints, because its effect is seen in another way. */
+  /** Set if the command is not shown above its output, because its effect is visible in another way. */
   readonly isQuiet?: true | undefined;
-  /** Lists what can be chosen if the user gives no argument. The command then gets the chosen value as its argument. */
+  /** Lists the choices if the user gives no argument. The command then gets the chosen value as its argument. */
   readonly choices?: (() => Promise<readonly HostChoice[]>) | undefined;
-  /** What the user is told if there is nothing to choose from. */
+  /** Message for the user if there is nothing to choose from. */
   readonly noChoices?: string | undefined;
   /** Carries out the command. Returns a text for the user; may be empty. Rejects with an error for the user. */
   run(argument: string, tools: CommandTools): Promise<string>;
@@ -98,22 +98,22 @@ export interface HostChoice {
   readonly label: string;
   readonly about?: string | undefined;
   readonly facts?: string | undefined;
-  /** Set for what is used now. */
+  /** Set for the value that is in use. */
   readonly isCurrent?: boolean | undefined;
 }
 
 export interface CommandTools {
-  /** Number of columns that the text of a command may have. */
+  /** Maximum width of a command's text in columns. */
   readonly columns: number;
   /** Lets the user edit a file in the editor that VISUAL or EDITOR names. */
   edit(file: string): Promise<void>;
   /** Sends a prompt, as if the user had written it. */
   prompt(text: string): void;
-  /** Puts a text into the prompt box. */
+  /** Puts text into the prompt box. */
   write(text: string): void;
 }
 
-/** What is known about a session when it is opened. */
+/** Facts about a session that are known when it is opened. */
 export interface SessionFacts {
   readonly sessionId: string;
   readonly cwd: string;
@@ -144,20 +144,20 @@ export interface ListedSession {
   readonly state: string;
 }
 
-/** What the terminal needs from the program that starts it. */
+/** Functions and facts that the terminal needs from the program that starts it. */
 export interface TerminalProgram {
   /** Opens a new session, or the one with the given id. Rejects with an error for the user. */
   open(request: OpenRequest): Promise<TerminalHost>;
   /** Lists the sessions of the directory, newest first. */
   sessions(): Promise<readonly ListedSession[]>;
   /**
-   * Returns the files of the directory that are ignored, because the user does not trust it. Undefined if there are
-   * none, or if the user has already been asked. Never rejects.
+   * Returns the directory's files that are ignored because the user does not trust it. Undefined if there are none, or
+   * if the user has already been asked. Never rejects.
    */
   untrusted?(): Promise<Untrusted | undefined>;
   /** Prompts of earlier sessions in the same directory, oldest first. Neither function throws. */
   readonly history: { load(): readonly string[]; add(prompt: string): void };
-  /** Name of the user, who answers requests for approval. */
+  /** Name of the user who answers requests for approval. */
   readonly user: string;
   readonly version: string;
   /** Command line that starts the terminal in the same place. */

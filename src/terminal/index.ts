@@ -1,6 +1,6 @@
-// Owns: the terminal interface: drawing a session's view, reading keys, and what the keys do.
-// Does not own: the state of a session and the words for it (client), or how a session is opened and reached (cli).
-// Called by: cli, which loads it as a bundle of its own when `retinue` is started in a terminal.
+// Owns: the terminal interface, including drawing a session's view, reading keys, and what the keys do. Does not own:
+// the state of a session and the words for it (client), or how a session is opened and reached (cli). Called by: cli,
+// which loads it as a separate bundle when `retinue` is started in a terminal.
 export type {
   HostCommand,
   HostModel,

@@ -1,4 +1,4 @@
-/** What the keys do while the user writes a prompt, in the order in which `/help` lists them. */
+/** Keys that work while the user writes a prompt, in the order in which `/help` lists them. */
 export const mainKeys = {
   enter: ["Enter", "send, or queue while the main agent works"],
   "ctrl-s": ["Ctrl+S", "send now: the agent reads it before its next step"],

@@ -24,15 +24,15 @@ export interface MainScreenParts {
   readonly requests: Requests;
   readonly submit: Submit;
   readonly isBusy: () => boolean;
-  /** Whether only what the user writes and chooses is shown, for screen readers. */
+  /** Whether only the user's input and choices are drawn, for screen readers. */
   readonly isPlain: boolean;
   /** Returns a message that is shown briefly in place of the key hints; undefined if there is none. */
   readonly flash: () => string | undefined;
-  /** The line that the user's own command has printed. */
+  /** The line that the user's status line command has printed. */
   readonly statusLine: () => Row | undefined;
 }
 
-/** Draws everything below the conversation. `open` is the part of the conversation that is not finished. */
+/** Draws everything below the conversation. `open` is the unfinished part of the conversation. */
 export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top: Layer | undefined): Drawing {
   const { screen, feed, box, completion, requests, statusLine } = parts;
   const { columns, rows } = screen.size;
@@ -55,7 +55,7 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
   });
 }
 
-/** Draws only what the user writes and chooses from. Everything else is printed once, when it is complete. */
+/** Draws only the user's input and choices. Everything else is printed once, when it is complete. */
 function drawPlain(parts: MainScreenParts, top: Layer | undefined): Drawing {
   const { screen, box, completion, requests } = parts;
   const { columns, rows } = screen.size;
@@ -78,7 +78,7 @@ function mainAgent({ feed }: MainScreenParts): AgentView | undefined {
   return agentOf(feed.view, MAIN_AGENT);
 }
 
-/** A narrower terminal has no room for figures beside what an agent does. */
+/** A narrower terminal has no room for figures next to an agent's activity. */
 const NARROW = 60;
 
 function activityRows(parts: MainScreenParts): readonly Row[] {
@@ -133,12 +133,12 @@ function keysHint(parts: MainScreenParts, layer: Layer | undefined): readonly st
   ];
 }
 
-/** A request shows its keys when they have an effect. Esc always has one. */
+/** Returns the keys of a layer. A request's keys are shown only once they have an effect; Esc always has one. */
 function layerKeys({ requests }: MainScreenParts, layer: Layer): readonly string[] {
   return requests.isEarly(layer) ? ["Esc write a prompt first"] : layer.keys;
 }
 
-/** Names the permission mode, unless it is the default one. */
+/** Returns the name of the permission mode, unless it is the default one. */
 function modeSpan(parts: MainScreenParts): Span | undefined {
   const { permissionMode: mode = parts.feed.host?.facts.permissionMode } = mainAgent(parts) ?? {};
   if (mode === undefined || mode === "default") return undefined;

@@ -27,7 +27,10 @@ const RESTORE = "\u001b[?1049l\u001b[?25h\u001b[?2004l";
 /** Minimum time between two frames that were not caused by a key. */
 const FRAME_MS = 33;
 
-/** Time after a change of the terminal's size until no other is expected. tmux reports changes up to 250 ms late. */
+/**
+ * Time after a change of the terminal's size after which no further change is expected. tmux reports changes up to 250
+ * ms late.
+ */
 const SETTLE_MS = 400;
 
 /** Runs the terminal interface until the user leaves. Rejects if no session can be opened at the start. */
@@ -168,5 +171,5 @@ function aborted(signal: AbortSignal): Promise<void> {
 }
 
 function ignore(): void {
-  // Nothing can be shown any more.
+  // Nothing can be shown anymore.
 }

@@ -44,7 +44,7 @@ describe("/model", () => {
       .toEqual([expect.objectContaining({ type: "configure", model: "claude-haiku-5-5" })]);
   });
 
-  it("says that a model is not known", async () => {
+  it("says that a model is unknown", async () => {
     const terminal = await openTestTerminal({
       facts: { model: "claude-hiaku-5-5" },
       host: { models: async () => models },

@@ -9,9 +9,12 @@ import { type Row, span } from "./screen/row.ts";
 import { cleanLine, pad } from "./screen/text.ts";
 import { shownPrompt, typedPrompt } from "./typed-prompt.ts";
 
-/** Returns the commands that change a session, or show what fills its window. `write` puts text into the prompt box. */
+/**
+ * Returns the commands that change a session or show what fills its context window. `write` puts text into the prompt
+ * box.
+ */
 export function sessionCommands(app: App, write: (text: string) => void): readonly HostCommand[] {
-  /** Sends a command, and returns what it did. */
+  /** Sends a command, and returns the message of its receipt. */
   async function told(command: NewCommand): Promise<string> {
     const receipt = await app.send(command);
     return receipt?.status === "done" ? receipt.message : "";
@@ -24,7 +27,7 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
     return models.map(({ name, about }) => ({ value: name, label: name, about, isCurrent: name === current }));
   }
 
-  /** Returns a sentence if the model that was chosen is not one of those that are known. */
+  /** Returns a sentence if the chosen model is not a known one. */
   async function unknownModel(): Promise<string> {
     const names = ((await app.host?.models?.()) ?? []).map(({ name }) => name);
     const chosen = app.host?.facts.model ?? "";
@@ -67,7 +70,7 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
         if (mode === "bypassPermissions" && currentMode(app) !== mode && !(await isSure(app)))
           return `The permission mode is still ${currentMode(app)}.`;
         const message = await told({ type: "configure", permissionMode: mode });
-        // The conversation of an agent that has begun to work tells it too.
+        // If the agent has begun to work, its conversation shows this too.
         return agentOf(app.view, MAIN_AGENT) === undefined ? message : "";
       },
     },
@@ -89,7 +92,7 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
     {
       name: "rewind",
       about: "go back to an earlier prompt, and restore files",
-      // The command's argument is an id, which tells the user nothing.
+      // The command's argument is an id, which means nothing to the user.
       isQuiet: true,
       noChoices: "There is no earlier prompt to go back to.",
       choices: async () => {
@@ -110,7 +113,7 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
   ];
 }
 
-/** Returns the part of a receipt that the conversation does not tell: it says that it went back and restored files. */
+/** Returns the part of a receipt that the conversation does not already show, such as files that were not restored. */
 function untold(message: string): string {
   return message.replace(
     /^The conversation is as it was before the prompt\.(?: Restored: .*?\.(?= Not restored: | The effects of |$))?\s*/s,
@@ -123,7 +126,7 @@ export function currentMode({ view, host }: App): PermissionMode {
   return agentOf(view, MAIN_AGENT)?.permissionMode ?? host?.facts.permissionMode ?? "default";
 }
 
-/** Asks whether agents shall really do everything without asking. */
+/** Asks the user to confirm that agents may do everything without asking. */
 function isSure(app: App): Promise<boolean> {
   return new Promise((resolve) => {
     openPicker(app, {

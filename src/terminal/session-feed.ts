@@ -22,7 +22,7 @@ export interface SessionFeed {
   readonly isOpening: boolean;
   /** Why no session is open. */
   readonly problem: string | undefined;
-  /** The error for that. */
+  /** The error that prevented it from being opened. */
   readonly failure: unknown;
   /** Resolves with the session when it is open, or with undefined if it can't be opened. */
   readonly opened: Promise<TerminalHost | undefined>;
@@ -88,7 +88,7 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
     opening = own;
     try {
       const next = await program.open({ resume, report, signal: own.signal });
-      // Another session has been opened in the meantime, or the user has left.
+      // The user has opened another session since, or has left.
       if (own.signal.aborted) {
         await next.close("stop");
         return undefined;
@@ -141,7 +141,7 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
     },
     close,
     watch: async (agentId) => {
-      // From now on, nothing is dropped. What was dropped before is read from the transcript.
+      // From now on, nothing is dropped. Items that were dropped before are read from the transcript.
       view = openAgent(view, agentId);
       const { dropped = 0 } = agentOf(view, agentId) ?? {};
       const lines = dropped === 0 ? [] : await host?.lines(agentId).catch(() => undefined);

@@ -16,20 +16,20 @@ export interface SubmitOptions {
   readonly isBusy: () => boolean;
 }
 
-/** Sends what the user has written: as a prompt, to an agent, or as a command. */
+/** Sends the user's text as a prompt, as a message to an agent, or as a command. */
 export interface Submit {
-  /** Sends a prompt, or puts it into the queue while the main agent works. */
+  /** Sends a prompt, or queues it while the main agent is working. */
   enter(box: PromptBox): void;
   /** Sends a prompt, or the first one in the queue, so that the main agent reads it before its next step. */
   now(box: PromptBox): void;
-  /** Takes the last prompt that is queued or held back into the box. Returns false if there is none. */
+  /** Moves the last queued or held prompt into the prompt box. Returns false if there is none. */
   editQueued(box: PromptBox): boolean;
   /** Takes all prompts out of the queue and holds them back, so that none of them starts. Never rejects. */
   hold(): Promise<void>;
   /** Prompts that are held back until the user sends them, oldest first. */
   readonly held: readonly Content[];
   prompt(text: string): void;
-  /** Stops the shell command of the user that is running. Returns false if there is none. */
+  /** Stops the user's running shell command. Returns false if there is none. */
   stopShell(): boolean;
   /** The shell command that is running. */
   readonly shell: string | undefined;
@@ -40,11 +40,11 @@ type Content = readonly UserBlock[];
 
 interface Sending {
   readonly when: When;
-  /** Outputs of shell commands that precede what the user has typed. */
+  /** Outputs of shell commands that precede the user's text. */
   readonly before?: readonly string[] | undefined;
 }
 
-/** Rows of the output of a shell command that are shown. The whole output goes with the next prompt. */
+/** Maximum number of rows to show from a shell command's output. The whole output is sent with the next prompt. */
 const MAX_SHELL_ROWS = 40;
 
 export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Submit {
@@ -52,10 +52,10 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
   /** Shell commands and their outputs that the agent has not seen. */
   let outputs: string[] = [];
   let held: readonly Content[] = [];
-  /** Images of the prompt that is edited again, by the mentions that stand for them. */
+  /** Images of the prompt that is being edited again, by their mentions. */
   const recalled = new Map<string, ImageBlock>();
 
-  /** Sends what the user has typed, after the outputs of shell commands, in which no image is looked for. */
+  /** Sends the user's text, preceded by the outputs of shell commands, which are not searched for images. */
   const sendTo = async (to: string, typed: string, { when, before = [] }: Sending): Promise<void> => {
     const host = app.host ?? (await feed.opened);
     const found = mentionedImages(typed).map(async (path) => (await host?.image?.(path)) ?? recalled.get(path));
@@ -85,7 +85,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     else if (feed.view.queue.length > 0 && !isBusy()) await app.send({ type: "resume", agent: MAIN_AGENT });
   }
 
-  /** Puts a prompt into the box as it was typed, with a mention for each of its images. */
+  /** Puts a prompt into the prompt box as it was typed, with a mention for each of its images. */
   function edit(content: Content, box: PromptBox): void {
     const prompt = typedPrompt(textOf(content));
     const images = content.filter((block) => block.type === "image");
@@ -99,7 +99,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     app.redraw();
   }
 
-  /** Carries out what is not a prompt for the main agent. Returns false if it is one. */
+  /** Handles input that is not a prompt for the main agent. Returns false if it is one. */
   function isSpecial(text: string): boolean {
     const [, command, argument = ""] = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
     if (command !== undefined) {
@@ -130,10 +130,10 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     return meant === undefined ? "/help lists the commands." : `Did you mean /${meant}?`;
   }
 
-  /** Says that what a prompt mentions first is neither an agent nor a file. The prompt is sent all the same. */
+  /** Warns that the first mention in a prompt is neither an agent nor a file. The prompt is sent anyway. */
   async function explainUnknown(name: string): Promise<void> {
     const files = (await app.host?.files()) ?? [];
-    // Files on a server are not known.
+    // Files on a server are unknown.
     if (files.length === 0 || files.includes(name) || files.includes(`${name}/`)) return;
     const [meant] = nearest(name, app.host?.facts.agents ?? []);
     const cure = meant === undefined ? "" : ` Did you mean @${meant}?`;

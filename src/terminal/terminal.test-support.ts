@@ -11,16 +11,16 @@ import type { Frame } from "./screen/screen.ts";
 export interface TestTerminal {
   /** Everything that was printed, without styles. */
   readonly printed: string;
-  /** Returns what is drawn below it, or on the whole screen. */
+  /** Returns what is drawn below the printed text, or on the whole screen. */
   frame(): string;
   /** Presses keys, such as `enter`, `ctrl-r` or `up`, one after the other. */
   press(...names: readonly string[]): void;
   type(text: string): void;
   /** Waits until the text was printed or is drawn. */
   waitFor(text: string): Promise<void>;
-  /** Passes an event of the session to the terminal. */
+  /** Passes a session event to the terminal. */
   happen(event: DurableEvent, agentId?: string): void;
-  /** Lets an agent ask the user. */
+  /** Makes an agent ask the user. */
   ask(question: ApprovalQuestion): void;
   /** Commands that the terminal has sent. */
   readonly sent: readonly NewCommand[];
@@ -40,7 +40,7 @@ export interface TestOptions {
 
 const WAIT_MS = 5_000;
 
-/** Opens the terminal on a screen in memory, with a session whose events the test decides on. */
+/** Opens the terminal on a screen in memory, with a session whose events the test supplies. */
 export async function openTestTerminal(options: TestOptions = {}): Promise<TestTerminal> {
   const { columns = 80, rows = 24, isPlain = false, receipt = () => "Done." } = options;
   const updates = createChannel<ViewUpdate>();

@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { delegationText, outputText, shownPrompt, typedPrompt } from "./typed-prompt.ts";
 
 describe("a prompt that was sent", () => {
-  it("is shown as it was typed, with the number of outputs that went with it", () => {
+  it("is shown as it was typed, with the number of outputs that were sent with it", () => {
     const outputs = [outputText("ls", "a\n```\nb"), outputText("pwd", "/w")];
     const whole = [...outputs, "Look at this"].join("\n\n");
     expect(typedPrompt(whole)).toEqual({ typed: "Look at this", outputs });

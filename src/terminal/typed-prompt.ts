@@ -1,11 +1,11 @@
-/** A prompt as the user has typed it, and the outputs of shell commands that went with it. */
+/** A prompt as the user typed it, and the outputs of shell commands that were sent with it. */
 export interface TypedPrompt {
   readonly typed: string;
   /** Texts for the model, each about one command. */
   readonly outputs: readonly string[];
 }
 
-/** Returns the text that tells the model about a shell command of the user. */
+/** Returns the text that tells the model about the user's shell command. */
 export function outputText(command: string, output: string): string {
   const longest = Math.max(2, ...Array.from(output.matchAll(/`+/g), ([run]) => run.length));
   const fence = "`".repeat(longest + 1);
@@ -17,7 +17,7 @@ export function delegationText(agent: string, task: string): string {
   return `Start the agent "${agent}" with this task: ${task}`;
 }
 
-/** Finds out what the user has typed from a prompt that was sent. */
+/** Extracts what the user typed from a prompt that was sent. */
 export function typedPrompt(prompt: string): TypedPrompt {
   const outputs: string[] = [];
   let rest = prompt;
@@ -37,7 +37,7 @@ const delegated = /^Start the agent "([^"]+)" with this task: ([\s\S]+)$/;
 /** The prompt of a skill, as the program that starts the terminal writes it. */
 const started = /^Follow the skill "([^"]+)"(?: for ("(?:[^"\\]|\\.)*"))?:\n\n/;
 
-/** Returns a prompt as it is shown: what was typed, and how many outputs went with it. */
+/** Returns a prompt for display: the typed text, and the number of outputs that were sent with it. */
 export function shownPrompt(prompt: string): string {
   const { typed, outputs } = typedPrompt(prompt);
   if (outputs.length === 0) return typed;

@@ -6,8 +6,9 @@ import { buildSync } from "esbuild";
 const bundled = new Map<string, string>();
 
 /**
- * Bundles a TypeScript program into a file for plain Node, once per process, and returns its path: starting the program
- * through a TypeScript loader takes seconds of processor time. The file is deleted with all temporary files of the tests.
+ * Bundles a TypeScript program into a file for plain Node, once per process, and returns its path. Starting the program
+ * through a TypeScript loader would take seconds of processor time. The file is deleted with all other temporary files
+ * of the tests.
  */
 export function bundleProgram(source: string): string {
   const known = bundled.get(source);

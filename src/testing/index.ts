@@ -1,6 +1,6 @@
-// Owns: support for tests of Retinue and of programs built on it: a scripted model API server with faults.
-// Does not own: anything the product needs at run time; no other module imports it.
-// Called by: tests, the bench and users of `retinue/testing`.
+// Owns: support for testing Retinue and programs built on it, such as a scripted model API server with faults. Does not
+// own: anything that the product needs at run time; no other module imports it. Called by: tests, the bench and users
+// of `retinue/testing`.
 export { createApiServer } from "./api-server/create-api-server.ts";
 export {
   messagesOf,

@@ -16,7 +16,7 @@ import {
 export interface ScriptedAnswer {
   /** Text of the answer. */
   readonly text?: string;
-  /** Calls of tools in the answer. */
+  /** Tool calls in the answer. */
   readonly calls?: readonly { readonly name: string; readonly input: unknown }[];
   readonly stopReason?: StopReason;
   readonly incompleteCalls?: number;
@@ -28,12 +28,12 @@ export interface ScriptedAnswer {
   readonly after?: Promise<unknown>;
 }
 
-/** An answer, or a function that computes it from the messages of the request. */
+/** An answer, or a function that computes it from the request's messages. */
 export type ScriptedStep = ScriptedAnswer | ((messages: readonly Message[]) => ScriptedAnswer);
 
 /** A model with scripted answers. */
 export interface ScriptedModel extends Model {
-  /** Messages of each request so far. */
+  /** Each request's messages so far. */
   readonly requests: readonly (readonly Message[])[];
   /** Throws unless every step was used and none was missing. */
   assertDone(): void;

@@ -2,11 +2,11 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { focusNextRequest, requestWanted } from "./approvals/request-wanted.ts";
 import { goTo } from "./state/route.ts";
 
-/** Time in which the second key of a sequence must follow. */
+/** Time within which the second key of a sequence must follow. */
 const SECOND_KEY_MS = 1_500;
 
 const keys: readonly (readonly [string, string])[] = [
-  ["g w", "go to the next request that waits for you"],
+  ["g w", "go to the next request that is waiting for you"],
   ["g s", "go to the sessions"],
   ["y, a, e, n", "answer the request that has the focus"],
   ["Esc", "close a form or this list"],

@@ -1,6 +1,6 @@
-// Owns: the web view, a page that shows the sessions of a server in a browser.
-// Does not own: what is shown and its words (client), how its files reach the browser (server).
-// Called by: browsers, which load the bundle that scripts/bundle-web.mjs builds.
+// Owns: the web view, a page that shows a server's sessions in a browser. Does not own: what is shown and its wording
+// (client), how its files reach the browser (server). Called by: browsers, which load the bundle that
+// scripts/bundle-web.mjs builds.
 import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createClient } from "../client/index.ts";

@@ -98,7 +98,7 @@ describe("the web view", () => {
     await agent("^main").click();
     await page.getByLabel("Message to the main agent").fill("Then write a changelog entry.");
     await page.keyboard.press("Enter");
-    const queue = page.getByLabel("Prompts that wait for their turn");
+    const queue = page.getByLabel("Queued prompts");
     await queue.getByText("Then write a changelog entry.").waitFor();
     // It keeps its place until the change is saved.
     await queue.getByRole("button", { name: "Edit" }).click();

@@ -96,7 +96,7 @@ describe("a call", () => {
     expect(shown({ name: "Bash", ...bash })).toEqual([expect.stringMatching(/– Bash .*interrupted · 6\.7 s$/)]);
   });
 
-  it("of an agent shows the first sentence of its report, or that it works in the background", () => {
+  it("of an agent shows the first sentence of its report, or that the agent works in the background", () => {
     const text = '<task_result agent="x" id="a1">\nPrices round twice. More.\n- two\n</task_result>\n[1 tool call]';
     expect(shown({ name: "Task", text })).toEqual([expect.stringMatching(/✓ Task/), "    Prices round twice."]);
     const details = { status: "async_launched" };
@@ -185,7 +185,7 @@ describe("an error", () => {
     return texts(createConversationPrinter().update(agentOf(view, "main")!, { columns: 80, rows: 10 }).rows).join("\n");
   };
 
-  it("and a refusal are told once", () => {
+  it("and a refusal are shown once", () => {
     const message = "anthropic rejected the key (401).";
     const failed = { type: "model.failed", turn: 1, error: { message }, partial: [] } as unknown as DurableEvent;
     const end = runEnded({ outcome: "failed", reason: "model_error", message });

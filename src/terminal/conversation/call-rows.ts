@@ -107,12 +107,12 @@ function markOf(item: CallItem): Span {
   }
 }
 
-/** Maximum number of lines of a change that are shown. */
+/** Maximum number of lines to show from a change. */
 const MAX_DIFF_ROWS = 30;
-/** Number of lines of the output of a command that are shown, if it succeeded and if it failed. */
+/** Number of lines to show from a command's output, if it succeeded and if it failed. */
 const LAST_LINES = { ok: 2, failed: 5 };
 
-/** Returns what a call has left to look at: a change, the end of its output, a list, or what an agent reports. */
+/** Returns the visible result of a call: a change, the end of its output, a list, or an agent's report. */
 function outputRows(item: CallItem, columns: number): readonly Row[] {
   const { result, name } = item;
   const isOk = result?.outcome === "ok";
@@ -140,7 +140,7 @@ function todoRows(item: CallItem, columns: number): readonly Row[] {
   );
 }
 
-/** Returns whether a call waits for the user. */
+/** Returns whether a call is waiting for the user. */
 export function isAsking({ approval }: CallItem): boolean {
   return approval !== undefined && approval.answer === undefined;
 }

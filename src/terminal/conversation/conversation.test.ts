@@ -37,7 +37,7 @@ describe("Markdown", () => {
     expect(texts(markdownRows("- [ ] todo\n\n- [x] done\n", 60))).toEqual(["☐ todo", "", "☑ done"]);
   });
 
-  it("wraps the cells of a table, whose form depends only on its head", () => {
+  it("wraps the cells of a table, whose layout depends only on its header", () => {
     const head = "| name | count | about |\n|---|---:|:-:|\n";
     expect(texts(markdownRows(`${head}| a | 1 | x |\n| bcd | 200 | long |`, 60))).toEqual([
       "name │ count │ about",
@@ -63,7 +63,7 @@ describe("Markdown", () => {
     expect(texts(rows).join("")).not.toMatch(/\p{Cc}/u);
   });
 
-  it("shows the same while it is written as when it is complete, however it is cut into pieces", () => {
+  it("looks the same while it is being written as when it is complete, however it is split", () => {
     const whole = texts(markdownRows(markdown, limits.columns));
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), (sizes) => {
@@ -80,7 +80,7 @@ describe("Markdown", () => {
     );
   });
 
-  it("is divided only where a block has ended", () => {
+  it("is split only where a block has ended", () => {
     expect(splitDraft("one\n\ntwo")).toEqual({ done: "one\n\n", rest: "two" });
     expect(splitDraft("- one\n\n  still one").done).toBe("");
     expect(splitDraft("```\na\n\nb").done).toBe("");
@@ -103,8 +103,8 @@ describe("rows of text", () => {
   });
 });
 
-describe("a change of a file", () => {
-  it("is shown with the numbers of its lines", () => {
+describe("a change to a file", () => {
+  it("is shown with line numbers", () => {
     const diff = "@@ -1,3 +1,3 @@\n a\n-b\n+c\n d\n@@ -20,1 +20,2 @@\n x\n+y\n";
     expect(texts(diffRows(diff, { columns: 60, path: "a.ts", max: 30 }))).toEqual([
       "     1   a",

@@ -12,12 +12,12 @@ export interface DiffOptions {
 
 interface Marked {
   readonly mark: string;
-  /** Number of the line in the new file, or in the old one if it was removed. */
+  /** Line number in the new file, or in the old one if the line was removed. */
   readonly number: number;
   readonly text: string;
 }
 
-/** Returns the rows of a unified diff: the numbers of the lines, what was removed and added, and code in its colors. */
+/** Returns the rows of a unified diff, with line numbers, removed and added lines, and highlighted code. */
 export function diffRows(diff: string, { columns, path, max }: DiffOptions): readonly Row[] {
   const lines = markedLines(diff);
   const width = String(Math.max(0, ...lines.map(({ number }) => number))).length;

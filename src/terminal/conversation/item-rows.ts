@@ -19,7 +19,7 @@ export interface RowOptions {
   readonly nameOf?: ((agentId: AgentId) => string) | undefined;
 }
 
-/** Text is not wider than this, because long lines are hard to read. */
+/** Maximum width of text, because long lines are hard to read. */
 const MAX_COLUMNS = 110;
 
 /** Returns the width of text on a terminal. */
@@ -27,15 +27,12 @@ export function textColumns(columns: number): number {
   return Math.max(20, Math.min(columns - 1, MAX_COLUMNS));
 }
 
-/** Returns the width of code, which is broken only where the terminal ends, so that lines can be copied. */
+/** Returns the width of code, which is wrapped only at the edge of the terminal, so that lines can be copied. */
 export function codeColumns(columns: number): number {
   return Math.max(textColumns(columns), columns - 1);
 }
 
-/**
- * What is printed belongs to one of these kinds. Between things of different kinds, and around prompts and texts, there
- * is a blank row.
- */
+/** Kinds of printed items. There is a blank row between items of different kinds, and around prompts and texts. */
 export type PrintedKind = "prompt" | "text" | "call" | "note";
 
 export interface PrintedItem {
@@ -43,7 +40,7 @@ export interface PrintedItem {
   readonly rows: readonly Row[];
 }
 
-/** Returns what is printed for an item; undefined if it is not shown. */
+/** Returns the rows to print for an item; undefined if it is not shown. */
 export function printedItem(item: Item, options: RowOptions): PrintedItem | undefined {
   const columns = textColumns(options.columns);
   const note = (text: string, style: Style = "dim"): PrintedItem => ({
@@ -88,7 +85,9 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
   }
 }
 
-/** Returns whether an item is an error that the end of the run, which follows, also tells, or that the user caused. */
+/**
+ * Returns whether an item is an error that the user caused, or that the end of the run, which follows, also reports.
+ */
 export function isToldByEnd(item: Item, { items, dropped }: AgentView): boolean {
   if (item.kind !== "error") return false;
   const next = at(items, item.position - dropped + 1);
@@ -126,7 +125,7 @@ function endItem(
 ): PrintedItem | undefined {
   if (outcome === "succeeded") return undefined;
   const words = `${outcomeMarks[outcome]} ${endWords({ outcome, reason })}`;
-  // The message of a refusal is the answer of the model, which was printed.
+  // A refusal's message is the model's answer, which has been printed.
   if (outcome === "stopped" || reason === "refused" || message === undefined) return note(words, "warn");
   return note(`${words}: ${message}`, outcome === "failed" ? "bad" : "warn");
 }

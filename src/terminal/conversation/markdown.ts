@@ -8,7 +8,7 @@ export function markdownRows(markdown: string, columns: number, codeColumns = co
   return blockRows(lexer(cleanLines(markdown).join("\n")), { columns, codeColumns });
 }
 
-/** Returns rows of code. Lines that are too long are broken, and what follows is indented. */
+/** Returns rows of code. Lines that are too long are wrapped, and the continuation is indented. */
 export function codeRows(code: string, language: string, columns: number): readonly Row[] {
   return highlight(code, language.toLowerCase()).flatMap((line) => {
     const rows: Row[] = [];
@@ -98,12 +98,12 @@ function listRows({ items, ordered, start, loose }: Tokens.List, widths: Widths)
   });
 }
 
-/** Number of columns that a cell gets at least. */
+/** Minimum width of a cell in columns. */
 const MIN_CELL = 6;
 
 /**
- * Shows a table with its columns aligned and cells wrapped. If not even short cells fit, which its head decides, so that
- * it has the same form while it is written, each row is shown as a list of values.
+ * Shows a table with aligned columns and wrapped cells. If not even short cells fit, each row is shown as a list of
+ * values. The header alone decides this, so that the layout does not change while the table is being written.
  */
 function tableRows({ header, rows, align }: Tokens.Table, columns: number): readonly Row[] {
   const text = ({ tokens }: Tokens.TableCell): string =>
@@ -138,7 +138,7 @@ function recordRows(names: readonly string[], values: readonly (readonly string[
   ]);
 }
 
-/** Gives columns that are narrower than an equal share the width that they want. The others share the rest. */
+/** Gives columns that need less than an equal share the width that they need. The others share the rest. */
 function fitted(wanted: readonly number[], room: number): readonly number[] {
   if (wanted.reduce((sum, width) => sum + width, 0) <= room) return wanted;
   let left = room;
@@ -166,7 +166,7 @@ const inlineStyles: Readonly<Record<string, Style>> = {
   link: "underline",
 };
 
-/** Returns the spans of inline elements. Line breaks are spans of their own. */
+/** Returns the spans of inline elements. Line breaks are separate spans. */
 function inline(tokens: readonly Token[], style?: Style): readonly Span[] {
   return tokens.flatMap((token): readonly Span[] => {
     const own = inlineStyles[token.type] ?? style;
@@ -193,7 +193,7 @@ function inline(tokens: readonly Token[], style?: Style): readonly Span[] {
   });
 }
 
-/** Splits text at its line breaks, which are kept: models use them to separate lines. */
+/** Splits text at its line breaks, which are kept because models use them to separate lines. */
 function pieces(text: string, style: Style | undefined): readonly Span[] {
   return text.split(/(\n)/).flatMap((each) => (each === "" ? [] : [span(each, each === "\n" ? undefined : style)]));
 }

@@ -6,14 +6,14 @@ import { isAsking, openCall } from "./call-rows.ts";
 import { codeColumns, isToldByEnd, type PrintedKind, printedItem, type RowOptions, textColumns } from "./item-rows.ts";
 import { createTextStream, type Limits, type TextStream } from "./text-stream.ts";
 
-/** Prints the conversation of an agent as it happens. Everything is printed once, in a form that no longer changes. */
+/** Prints an agent's conversation as it happens. Everything is printed once, in its final form. */
 export interface ConversationPrinter {
-  /** Returns the rows that are new since the last call, and the rows of what is not finished yet. */
+  /** Returns the rows that are new since the last call, and the rows of the unfinished part. */
   update(agent: AgentView, options: PrintOptions): Printed;
 }
 
 export interface PrintOptions extends RowOptions {
-  /** Number of rows for what is not finished. */
+  /** Number of rows for the unfinished part. */
   readonly rows: number;
 }
 
@@ -29,11 +29,11 @@ export function createConversationPrinter(): ConversationPrinter {
   /** Positions after `next` that have been printed. Calls are printed in the order they end. */
   const early = new Set<number>();
   let last: PrintedKind | undefined;
-  /** The texts of the response that is being written, in their order, and how many of them have been recorded. */
+  /** Texts of the response that is being written, in order, and how many of them have been recorded. */
   let streams: TextStream[] = [];
   let turn = 0;
   let recorded = 0;
-  /** Number of agents that were interrupted since anything else was printed. */
+  /** Number of agents that were interrupted since something else was last printed. */
   let interrupted = 0;
 
   const spaced = (kind: PrintedKind, rows: readonly Row[]): readonly Row[] => {
@@ -44,8 +44,8 @@ export function createConversationPrinter(): ConversationPrinter {
   };
 
   /**
-   * Prints an item. Of a text that was printed while it was written, only the rest is printed. Of many agents that were
-   * interrupted together, only the first are printed, and then the number of the others.
+   * Prints an item. If part of a text was printed while it was being written, only the rest is printed. If many agents
+   * were interrupted together, only the first ones are printed, followed by the number of the others.
    */
   const itemRows = (item: Item, options: PrintOptions): readonly Row[] => {
     const isInterrupted = item.kind === "call" && isInterruptedTask(item);
@@ -85,7 +85,7 @@ export function createConversationPrinter(): ConversationPrinter {
           running.push(item);
           continue;
         }
-        // What follows an error says whether the user stopped the request.
+        // The line after an error says whether the user stopped the request.
         const isLast = item.position === agent.dropped + agent.items.length - 1;
         if (item.kind === "error" && isLast && !isOver) continue;
         if (!isToldByEnd(item, agent)) rows.push(...itemRows(item, options));
@@ -136,7 +136,7 @@ function limitsOf({ columns, rows }: PrintOptions): Limits {
 }
 
 function openCalls(running: readonly CallItem[], agent: AgentView): readonly Row[] {
-  // The tree of agents shows what a call that waits for agents does.
+  // For a call that is waiting for agents, the agent tree shows what is happening.
   const shown = running.filter(({ agents }) => agents === undefined);
   const progressOf = ({ callId }: CallItem): string =>
     agent.calls.find((each) => each.callId === callId)?.progress ?? "";

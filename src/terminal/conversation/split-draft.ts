@@ -1,4 +1,4 @@
-/** A text that is being written, divided at a place where it can be shown in two parts. */
+/** A text that is being written, split at a point where its parts can be shown separately. */
 export interface SplitDraft {
   /** Blocks that are complete. Empty if there are none. */
   readonly done: string;
@@ -37,7 +37,7 @@ function closes(line: string, open: string): boolean {
 export interface SplitCode {
   readonly language: string;
   readonly code: string;
-  /** What follows, with the line that opens the code block. */
+  /** The rest, with the line that opens the code block. */
   readonly rest: string;
 }
 

@@ -4,9 +4,9 @@ import { splitCode, splitDraft } from "./split-draft.ts";
 
 /** A text that is printed block by block while it is being written. */
 export interface TextStream {
-  /** Takes the text as it is now, which begins with the text of the last call. Returns rows to print. */
+  /** Takes the current text, which begins with the text of the last call. Returns rows to print. */
   grow(text: string, limits: Limits): readonly Row[];
-  /** Takes the complete text. Returns the rows that were not printed yet. */
+  /** Takes the complete text. Returns the rows that have not been printed yet. */
   finish(text: string, limits: Limits): readonly Row[];
   /** Returns the rows of the block that is being written. */
   rest(limits: Limits): readonly Row[];
@@ -16,9 +16,9 @@ export interface TextStream {
 
 export interface Limits {
   readonly columns: number;
-  /** Width of code; that of text by default. */
+  /** Width of code; defaults to the width of text. */
   readonly codeColumns?: number | undefined;
-  /** Number of rows of an unfinished block above which its complete lines are printed, if it can be divided. */
+  /** Number of rows above which the complete lines of an unfinished block are printed, if it can be split. */
   readonly rows: number;
 }
 

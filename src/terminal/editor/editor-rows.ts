@@ -2,7 +2,7 @@ import type { Position } from "../screen/screen.ts";
 import { graphemes, widthOf } from "../screen/text.ts";
 import { type Editor, shownCharacter } from "./editor.ts";
 
-/** The text of an editor, broken into rows. */
+/** An editor's text, wrapped into rows. */
 export interface EditorRows {
   readonly rows: readonly string[];
   readonly cursor: Position;
@@ -16,8 +16,8 @@ interface Cell {
 }
 
 /**
- * Breaks the text of an editor into rows of a width, between words. A word that is longer than a row is broken anywhere.
- * A space that does not fit is left out at the end of its row.
+ * Wraps an editor's text between words to a width. A word that is longer than a row is broken anywhere. A space that
+ * does not fit at the end of its row is left out.
  */
 export function editorRows({ text, cursor, pastes }: Editor, columns: number): EditorRows {
   const lines: Shown[][] = [[]];
@@ -29,7 +29,7 @@ export function editorRows({ text, cursor, pastes }: Editor, columns: number): E
     if (grapheme === "\n") lines.push([]);
   }
   const broken = lines.flatMap((line) => brokenLine(line, columns));
-  // The next character that is typed after a full row appears in a new one.
+  // A character typed after a full row appears in a new row.
   if (widthOfLine(broken.at(-1) ?? []) >= columns) broken.push([]);
   const indexes = broken.map((row, at): readonly Cell[] => {
     let column = 0;
@@ -48,7 +48,7 @@ export function editorRows({ text, cursor, pastes }: Editor, columns: number): E
   return { rows: broken.map((each) => each.map(({ shown }) => shown).join("")), cursor: { row, column }, indexes };
 }
 
-/** A character as people see it, and how it is shown. */
+/** A grapheme, and how it is shown. */
 interface Shown {
   readonly index: number;
   readonly grapheme: string;

@@ -22,7 +22,7 @@ describe("an editor", () => {
     expect(shown(press(editorWith("one two three"), ...keys))).toBe(expected);
   });
 
-  it("removes characters as people see them", () => {
+  it("removes whole graphemes", () => {
     const family = "👨‍👩‍👧";
     expect(press(editorWith(`a${family}é`), "backspace", "backspace").text).toBe("a");
   });
@@ -44,7 +44,7 @@ describe("an editor", () => {
     expect(paste(emptyEditor, "/tmp/shot.txt").text).toBe("/tmp/shot.txt");
   });
 
-  it("keeps its cursor between characters, and loses nothing that is typed", () => {
+  it("keeps its cursor between characters, and loses no input", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "\n", "é", "e\u0301", "漢", "👍🏽", "👨‍👩‍👧", "ש") });
     const keys = fc.constantFrom("left", "right", "home", "end", "alt-b", "alt-f", "ctrl-left", "up", "down");
     fc.assert(
@@ -94,7 +94,7 @@ describe("the rows of an editor", () => {
     expect(cursor).toEqual({ row: 0, column: 8 });
   });
 
-  it("fit into any width, contain everything but spaces at their ends, and have a place for the cursor", () => {
+  it("fit into any width, contain everything except trailing spaces, and have a place for the cursor", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", " ", "\n", "漢", "é") });
     fc.assert(
       fc.property(text, fc.nat(), fc.integer({ min: 2, max: 9 }), (written, at, columns) => {
@@ -109,7 +109,7 @@ describe("the rows of an editor", () => {
     );
   });
 
-  it("are moved through up and down, and the cursor stays within the text", () => {
+  it("can be moved through up and down, and the cursor stays within the text", () => {
     const editor = editorWith("first line\nab\nthird line");
     const middle = moveVertically(editor, -1, 40);
     expect(middle && shown(middle)).toBe("first line\nab|\nthird line");
@@ -118,7 +118,7 @@ describe("the rows of an editor", () => {
 });
 
 describe("the history", () => {
-  it("returns older prompts, then what was being written", () => {
+  it("returns older prompts, then the text that was being written", () => {
     const history = addPrompt(addPrompt(newHistory(), "one"), "two");
     const back = moveInHistory(history, -1, "draft");
     expect(back?.text).toBe("two");

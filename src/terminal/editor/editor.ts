@@ -18,7 +18,7 @@ export const emptyEditor: Editor = { text: "", cursor: 0, killed: "", pastes: []
 const MAX_SHOWN_LINES = 8;
 const MAX_SHOWN_CHARACTERS = 1_000;
 
-/** The first of the private characters that stand for folded pastes. No font has symbols there. */
+/** First of the private-use characters that represent folded pastes. No font has glyphs for them. */
 const FIRST_FOLD = 0x10f000;
 const MAX_FOLDS = 0xf00;
 const folds = /[\u{10f000}-\u{10feff}]/gu;
@@ -50,7 +50,7 @@ function asMention(text: string): string {
 function insertRaw(editor: Editor, added: string): Editor {
   const { text, cursor } = editor;
   const next = `${text.slice(0, cursor)}${added}${text.slice(cursor)}`;
-  // The new text may form one character with what follows.
+  // The new text may form one character with the text that follows.
   return { ...editor, text: next, cursor: boundaryAtOrAfter(next, cursor + added.length) };
 }
 
@@ -131,7 +131,7 @@ export function yank(editor: Editor): Editor {
   return insertRaw(editor, editor.killed);
 }
 
-/** Replaces a part of the text, such as a name that is completed. The cursor is put after it. */
+/** Replaces part of the text, such as a name that is completed. The cursor is placed after it. */
 export function replacePart(
   editor: Editor,
   { from, to }: { readonly from: number; readonly to: number },

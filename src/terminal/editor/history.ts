@@ -3,7 +3,7 @@ export interface History {
   readonly prompts: readonly string[];
   /** Index of the prompt that is shown; the number of prompts if the user writes a new one. */
   readonly index: number;
-  /** What the user had written before looking at older prompts. */
+  /** The user's text before looking at older prompts. */
   readonly draft: string;
 }
 

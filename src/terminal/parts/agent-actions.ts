@@ -7,11 +7,14 @@ import { openPicker } from "./picker.ts";
 
 interface PressedKey {
   readonly key: string;
-  /** Called with what the user writes if the key was the beginning of a sentence. By default, it goes to the box. */
+  /**
+   * Called with the user's text if the key was the beginning of a sentence. By default, the text goes to the prompt
+   * box.
+   */
   readonly onType?: ((text: string) => void) | undefined;
 }
 
-/** Carries out the action that a key has for an agent. Returns false if it has none. */
+/** Carries out a key's action for an agent. Returns false if the key has none. */
 export function actOnAgent(app: App, agent: AgentView, { key, onType = app.type }: PressedKey): boolean {
   const { agentId, background } = agent;
   switch (key) {
@@ -43,7 +46,7 @@ export function actOnAgent(app: App, agent: AgentView, { key, onType = app.type 
   }
 }
 
-/** Sends a message to an agent, and says what becomes of it. */
+/** Sends a message to an agent, and reports the result. */
 export function messageAgent(app: App, agentId: AgentId, text: string): void {
   void tell(app, { type: "prompt", to: agentId, content: [{ type: "text", text }], when: "now" });
 }
@@ -53,7 +56,7 @@ async function tell(app: App, command: Parameters<App["send"]>[0]): Promise<void
   if (receipt?.status === "done") app.say(receipt.message);
 }
 
-/** Names the keys that have an effect on an agent now. */
+/** Lists the keys that currently have an effect on an agent. */
 export function agentKeys({ end, isCutOff, background }: AgentView): readonly string[] {
   if (end === undefined && !isCutOff) return ["m message", "s stop", background ? "b wait for it" : "b background"];
   return end?.reason === "done" ? ["m message"] : ["m message", "r resume"];

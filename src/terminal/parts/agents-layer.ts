@@ -70,7 +70,10 @@ export function openAgentsLayer(app: App): void {
     };
   }
 
-  /** Text that has no meaning here goes to the box, with the letter before it. Returns whether it has. */
+  /**
+   * Passes text that has no meaning here on to the prompt box, together with the preceding letter. Returns whether it
+   * did.
+   */
   function isPrompt(text: string, isAlone: boolean): boolean {
     const before = held.take();
     const isCommand = before === "" && isAlone && "m/qsrb".includes(text) && text.length === 1;
@@ -135,7 +138,10 @@ export function openAgentsLayer(app: App): void {
   app.open(layer);
 }
 
-/** Returns the agent that the user most likely wants: one that waits for the user, else one that works, else the last. */
+/**
+ * Returns the agent that the user most likely wants: one that is waiting for the user, or else one that is working, or
+ * else the last one.
+ */
 function firstSelected(agents: readonly AgentView[]): AgentView | undefined {
   const inState = (...states: readonly string[]): AgentView | undefined =>
     agents.find((agent) => states.includes(stateOf(agent)));

@@ -8,7 +8,7 @@ import { allAgents, panelRows } from "./agents-panel.ts";
 
 const at = 1_000_000;
 
-/** Returns a session with a number of agents, of which every tenth still works. */
+/** Returns a session with the given number of agents. Every tenth agent is still working. */
 function sessionWith(count: number): SessionView {
   const ids = Array.from({ length: count }, (_, index) => `a${String(index).padStart(12, "0")}`);
   const events = ids.flatMap((agentId, index): readonly (readonly [string, DurableEvent])[] => [
@@ -39,7 +39,7 @@ const texts = (
 };
 
 describe("the tree of agents", () => {
-  it("lists the agents that work, with time, tokens and totals", () => {
+  it("lists the working agents, with time, tokens and totals", () => {
     const [head, ...agents] = texts(sessionWith(3), { rows: 10 });
     expect(head).toMatch(/^ {2}3 agents {2}1 working · 2 succeeded .*2\.1k tokens · \$1\.00$/);
     expect(agents).toEqual([expect.stringMatching(/^ {2}● Explore part 0: starting +1:05 +0$/)]);

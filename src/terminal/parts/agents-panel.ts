@@ -28,7 +28,10 @@ export interface PanelOptions {
   readonly selected?: string | undefined;
 }
 
-/** Returns the subagents that the panel lists while it has no selection: those that work, then those that wait. */
+/**
+ * Returns the subagents that the panel lists while nothing is selected: those that are working, then those that are
+ * waiting.
+ */
 export function busyAgents(view: SessionView): readonly AgentView[] {
   return inTreeOrder(view).filter(({ agentId, runId, end, isCutOff }) => {
     return agentId !== MAIN_AGENT && runId !== undefined && end === undefined && !isCutOff;
@@ -40,14 +43,14 @@ export function allAgents(view: SessionView): readonly AgentView[] {
   return inTreeOrder(view).filter(({ agentId }) => agentId !== MAIN_AGENT);
 }
 
-/** The panel is not wider than this, because figures far to the right are hard to read. */
+/** Maximum width of the panel, because figures far to the right are hard to read. */
 const MAX_COLUMNS = 130;
-/** A narrower panel shows what agents do instead of their figures. */
+/** A narrower panel shows agents' activities instead of their figures. */
 const NARROW = 60;
 
 /**
- * Returns the tree of subagents: a line with totals, then one line for each agent, as many as there is room for. If there
- * is room for only one line, it is that of the selected agent.
+ * Returns the tree of subagents: a line with totals, then one line for each agent, as many as fit. If only one line
+ * fits, it is the selected agent's.
  */
 export function panelRows(view: SessionView, given: PanelOptions): readonly Row[] {
   const options = { ...given, columns: Math.min(given.columns, MAX_COLUMNS) };
@@ -74,7 +77,9 @@ function around(agents: readonly AgentView[], selected: string | undefined, room
   return { agents: agents.slice(first, first + room) };
 }
 
-/** If there is no room for all agents, those that wait for the user are always shown. The order stays the same. */
+/**
+ * If there is no room for all agents, those that are waiting for the user are always shown. The order stays the same.
+ */
 function mostUrgent(agents: readonly AgentView[], room: number) {
   if (agents.length <= room) return { agents };
   const isAsking = (agent: AgentView): boolean => stateOf(agent) === "waitingForApproval";
@@ -144,7 +149,7 @@ export function labelOf(agent: AgentView): string {
   return agent.description === "" ? nameOf(agent) : `${nameOf(agent)} (${cleanLine(agent.description)})`;
 }
 
-/** Returns the label of an agent by its id; the id if the agent is not known. */
+/** Returns the label of the agent with this id; the id itself if the agent is unknown. */
 export function labelIn(view: SessionView, agentId: AgentId): string {
   const agent = agentOf(view, agentId);
   return agent === undefined ? agentId : labelOf(agent);

@@ -16,11 +16,11 @@ export interface RequestLayerOptions {
   readonly diff?: string | undefined;
   /** Name of the user. */
   readonly by: string;
-  /** How the request can be answered, if not here. */
+  /** How the request can be answered, if this terminal can't answer it. */
   readonly elsewhere?: string | undefined;
   /** Returns whether the request has just appeared, so that no key answers it yet. */
   readonly isEarly: () => boolean;
-  /** Returns the number of requests that wait, including this one. */
+  /** Returns the number of open requests, including this one. */
   readonly waiting: () => number;
   readonly onAnswer: (answer: ApprovalAnswer) => void;
   /** Called when the user wants to write a prompt first. */
@@ -28,11 +28,11 @@ export interface RequestLayerOptions {
 }
 
 /**
- * Time that the end of a call has to be on the screen before it can be allowed. It begins again with each key that comes
- * too early, so that a key that is held does not allow the call.
+ * Time for which the end of a call must be on the screen before it can be allowed. Each key that is pressed too early
+ * restarts it, so that holding a key down does not allow the call.
  */
 const READ_MS = 300;
-/** If there is room for fewer rows of the call, only the call is shown. */
+/** Minimum number of rows for the call. If fewer are available, only the call is shown. */
 const FEWEST_ROWS = 3;
 /** Maximum number of rows for a text that the user writes. */
 const MAX_INPUT_ROWS = 10;
@@ -48,7 +48,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   let offset = 0;
   /** Number of rows that fit on the screen. */
   let page = 0;
-  /** Number of rows of the call that have been on the screen, from the first one on, and the number of all rows. */
+  /** Number of the call's rows that have been on the screen, counted from the first, and the total number of rows. */
   let read = 0;
   let all = Number.POSITIVE_INFINITY;
   let readAt = 0;
@@ -137,7 +137,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     const main = editable();
     if (main === undefined || text === "") return;
     const value = readExactly(line.text);
-    // Text that looks different when it is shown exactly has to be confirmed, and what was not shown has to be read.
+    // Text that looks different in its exact form must be confirmed, and text that was not shown must be read.
     const isClear = inLines(value) === line.text && isRead();
     question = withInput(main.field, value);
     diff = undefined;
@@ -172,7 +172,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     };
   }
 
-  /** Notes up to which row the call has been on the screen. */
+  /** Notes how much of the call has been on the screen. */
   function notice(end: number): void {
     if (end <= read) return;
     read = end;
@@ -254,9 +254,9 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
 
 const labels = { y: "allow once", e: "edit", n: "deny…" } as const;
 
-/** Number of columns that a list of choices has for a rule. */
+/** Number of columns for a rule in a list of choices. */
 const SHOWN_RULE = 40;
-/** If there are fewer columns for a rule, the button does not name it. */
+/** Minimum number of columns for a rule. If fewer are available, the button does not name it. */
 const FEWEST_RULE = 12;
 
 /** Shows a text exactly, but with its line breaks and indentation. */

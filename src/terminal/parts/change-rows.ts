@@ -3,7 +3,7 @@ import { type ApprovalQuestion, canonicalToolName } from "../../protocol/index.t
 import { type Row, type Style, span } from "../screen/row.ts";
 import { wrap } from "../screen/text.ts";
 
-/** The text that a call would put into a file. */
+/** The text that a call would write to a file. */
 export interface FileChange {
   /** Inputs of the call that the change shows, the new text last. */
   readonly fields: readonly string[];
@@ -16,7 +16,7 @@ const fieldsByTool: Readonly<Record<string, readonly string[]>> = {
   Write: ["content"],
 };
 
-/** Returns the change of a file that a call would make; undefined if it is another call. */
+/** Returns the change that a call would make to a file; undefined for other calls. */
 export function fileChange({ name, inputJson }: ApprovalQuestion["call"]): FileChange | undefined {
   const fields = fieldsByTool[canonicalToolName(name)];
   const input: unknown = fields && JSON.parse(inputJson);
@@ -34,8 +34,8 @@ interface Marked {
 }
 
 /**
- * Returns all rows of a change, with everything that could mislead made visible. Without a diff, the old text is followed
- * by the new one.
+ * Returns all rows of a change, with misleading characters made visible. Without a diff, the old text is followed by
+ * the new one.
  */
 export function changeRows({ before, after }: FileChange, diff: string | undefined, columns: number): readonly Row[] {
   const lines = diff === undefined ? wholeTexts(before, after) : linesOf(diff);
@@ -54,7 +54,7 @@ export function changeRows({ before, after }: FileChange, diff: string | undefin
   });
 }
 
-/** Returns the same as sentences, for screen readers. Lines that stay are left out. */
+/** Returns the same as sentences, for screen readers. Unchanged lines are left out. */
 export function spokenChange({ before, after }: FileChange, diff: string | undefined): readonly string[] {
   const lines = diff === undefined ? wholeTexts(before, after) : linesOf(diff);
   return lines.flatMap(({ mark, number, text }) => {
@@ -89,7 +89,7 @@ function linesOf(diff: string): readonly Marked[] {
   return lines;
 }
 
-/** Shows a line exactly. Its indentation is left as it is. */
+/** Shows a line exactly, with its indentation unchanged. */
 function exactLine(line: string): string {
   const [, blanks = "", rest = ""] = /^( *)([\s\S]*)$/.exec(line) ?? [];
   return rest === "" ? showExactly(blanks) : `${blanks}${showExactly(rest)}`;

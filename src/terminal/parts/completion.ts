@@ -2,9 +2,9 @@ import { type Editor, replacePart } from "../editor/editor.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, cut, pad, spread, widthOf } from "../screen/text.ts";
 
-/** Something that completes what the user has begun to write. */
+/** A completion for the word that the user is writing. */
 export interface Suggestion {
-  /** Text that replaces what was written. */
+  /** Text that replaces the word. */
   readonly text: string;
   readonly about?: string | undefined;
 }
@@ -25,7 +25,7 @@ interface Word {
 }
 
 export interface Completion {
-  /** Looks at the text after each change. */
+  /** Updates the suggestions. Called after each change of the text. */
   update(editor: Editor): void;
   readonly isOpen: boolean;
   move(by: -1 | 1): void;
@@ -45,7 +45,7 @@ export function createCompletion(sources: CompletionSources): Completion {
   let selected = 0;
   let hidden = "";
 
-  /** Returns whether a mention names nothing. Paths outside the directory are not known, nor are those on a server. */
+  /** Returns whether a mention names nothing that exists. Paths outside the directory or on a server are unknown. */
   const isUnknown = ({ kind, text }: Word): boolean =>
     kind === "mention" && found.length === 0 && text !== hidden && /^@[^/~.]/.test(text) && sources.files().length > 0;
 

@@ -1,4 +1,4 @@
-/** A message that takes the place of the keys for a moment, and keys that have to be pressed twice. */
+/** A message that briefly replaces the key hints, and keys that must be pressed twice. */
 export interface Flash {
   /** Undefined if there is nothing to show. */
   readonly text: string | undefined;
@@ -9,7 +9,7 @@ export interface Flash {
   onKey(key: string): void;
 }
 
-/** How long a message is shown, and within which time a key has to be pressed again. */
+/** How long a message is shown. A key that must be pressed twice has to be pressed again within this time. */
 const SHOWN_MS = 2_000;
 
 export function createFlash(redraw: () => void): Flash {

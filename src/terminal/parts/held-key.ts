@@ -1,10 +1,10 @@
 import type { App } from "../app.ts";
 
-/** A letter that does something unless more letters follow: then it was the beginning of a sentence. */
+/** A letter that triggers an action unless more letters follow, in which case it was the beginning of a sentence. */
 export interface HeldKey {
-  /** Carries out an action soon, unless the letter is taken back. */
+  /** Carries out an action after a short delay, unless the letter is taken back. */
   press(letter: string, act: () => void): void;
-  /** Takes back the letter that was pressed last, if nothing was done yet. Returns it, or an empty text. */
+  /** Takes back the last letter if its action has not been carried out yet. Returns the letter, or an empty string. */
   take(): string;
 }
 

@@ -37,7 +37,7 @@ export function openLeaveDialog(app: App, { isBusy, leave }: LeaveOptions): void
   });
 
   async function stopAndLeave(way: "park" | "stop"): Promise<void> {
-    // A session on a server is not closed with the terminal, so its agents have to be stopped.
+    // Closing the terminal does not close a session on a server, so its agents must be stopped.
     if (way === "stop") await app.send({ type: "stop", what: "tree" });
     await leave(way);
   }

@@ -6,9 +6,9 @@ import type { Key } from "../screen/keys.ts";
 import { span } from "../screen/row.ts";
 import { widthOf } from "../screen/text.ts";
 
-/** A text that the user writes as a part of something else, such as the reason for a denial. */
+/** Text that the user enters within another part of the screen, such as the reason for a denial. */
 export interface LineInput {
-  /** Draws the rows around the cursor, not more than the given number. */
+  /** Draws the rows around the cursor, at most the given number. */
   draw(columns: number, rows?: number): Drawing;
   /** Handles a key. `done`: the user has finished. `back`: the user has cancelled. */
   key(key: Key): "done" | "back" | "edited";

@@ -9,9 +9,9 @@ export interface Choice<Value> {
   readonly about?: string | undefined;
   /** Shown at the right edge. */
   readonly facts?: string | undefined;
-  /** Set for what is used now. It is marked, and selected first. */
+  /** Set for the value that is in use. It is marked, and selected first. */
   readonly isCurrent?: boolean | undefined;
-  /** Key that chooses it at once. */
+  /** Key that chooses it immediately. */
   readonly hotkey?: string | undefined;
   readonly value: Value;
 }
@@ -23,11 +23,14 @@ export interface PickerOptions<Value> {
   readonly detail?: ((value: Value) => string) | undefined;
   readonly onChoose: (value: Value) => void;
   readonly onCancel?: (() => void) | undefined;
-  /** Called with text that is no key of the list, which is then closed. By default, the text goes to the box. */
+  /**
+   * Called with text that is not one of the list's keys. The list is then closed. By default, the text goes to the
+   * prompt box.
+   */
   readonly onType?: ((text: string) => void) | undefined;
 }
 
-/** Opens a list from which the user chooses with the arrow keys, or by typing a part of a label. */
+/** Opens a list from which the user chooses with the arrow keys, or by typing part of a label. */
 export function openPicker<Value>(app: App, options: PickerOptions<Value>): void {
   const { title, choices, detail, onChoose, onCancel, onType } = options;
   let filter = "";
@@ -35,7 +38,7 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
     0,
     choices.findIndex(({ isCurrent }) => isCurrent),
   );
-  /** Number of rows of the detail above the screen. */
+  /** Number of detail rows that are scrolled out of view at the top. */
   let above = 0;
   const held = createHeldKey(app);
   /** Whether the user has begun to write a prompt. */
@@ -93,7 +96,7 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
       if (key.kind === "text" && hasHotkeys) {
         const text = `${held.take()}${key.text}`;
         const chosen = isAlone && !hasTyped ? choices.find(({ hotkey }) => hotkey === text) : undefined;
-        // What is not a key of this list is the beginning of a prompt.
+        // Any other text is the beginning of a prompt.
         if (chosen === undefined) type(text);
         else held.press(text, () => choose(chosen));
         return true;

@@ -7,7 +7,7 @@ import type { RequestLayerOptions } from "./approval-layer.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
 import { requestHead } from "./request-rows.ts";
 
-/** Asks the user the questions of an agent, one after the other. A question without an answer is left to the agent. */
+/** Asks the user an agent's questions, one after the other. A question without an answer is left to the agent. */
 export function createQuestionLayer(app: App, options: RequestLayerOptions): Layer {
   const { question, by, waiting, onAnswer, onAside } = options;
   const { questions = [] } = question;
@@ -44,7 +44,7 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
     onAnswer(isEmpty ? { answer: "deny", by } : { answer: "allow", by, replies });
   }
 
-  /** Chooses an option. The index after the last option stands for the user's own text. */
+  /** Chooses an option. The index after the last option means the user's own text. */
   function choose(index: number): void {
     const { options: offered, multiSelect } = asked();
     if (index === offered.length) input = createLineInput("› ");

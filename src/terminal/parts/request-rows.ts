@@ -6,7 +6,9 @@ import { cleanLine, spread, wrap } from "../screen/text.ts";
 import { nameOf } from "./agents-panel.ts";
 import { changeRows, fileChange, spokenChange } from "./change-rows.ts";
 
-/** Names the agent that asks, and the agents above it: `main › general-purpose › Explore`. */
+/**
+ * Returns the names of the agents from the main agent down to the one that asks: `main › general-purpose › Explore`.
+ */
 function askerPath({ path, agentType }: ApprovalQuestion, view: SessionView): string {
   if (path.length === 0) return agentType;
   const names = path.map((agentId) => {
@@ -16,7 +18,7 @@ function askerPath({ path, agentType }: ApprovalQuestion, view: SessionView): st
   return ["main", ...names].map(showExactly).join(" › ");
 }
 
-/** Returns the line that says which agent asks, and whether for approval or with a question. */
+/** Returns the line that says which agent asks, and whether it asks for approval or has a question. */
 export function requestHead(
   question: ApprovalQuestion,
   view: SessionView,
@@ -33,7 +35,7 @@ export function requestHead(
   );
 }
 
-/** Returns the whole call, as it will run, with misleading characters made visible, and why it needs approval. */
+/** Returns the whole call as it will run, with misleading characters made visible, and why it needs approval. */
 export function requestRows(
   question: ApprovalQuestion,
   { columns, diff }: { readonly columns: number; readonly diff: string | undefined },
@@ -55,7 +57,7 @@ export function requestRows(
 export interface SpokenOptions {
   readonly columns: number;
   readonly diff: string | undefined;
-  /** Number of requests that wait, including this one. */
+  /** Number of open requests, including this one. */
   readonly waiting: number;
 }
 
@@ -83,7 +85,7 @@ function shownLines(text: string): readonly string[] {
     .map((line, index) => (index === 0 ? line : line.trimStart()));
 }
 
-/** Returns the texts of a request, without the inputs that the change of a file shows. */
+/** Returns a request's texts, without the inputs that are already part of the shown change. */
 function shownRequest(question: ApprovalQuestion): { readonly call: string; readonly details: readonly string[] } {
   const { call, details } = describeRequest(question);
   const change = fileChange(question.call);
@@ -97,7 +99,7 @@ function shownRequest(question: ApprovalQuestion): { readonly call: string; read
   return { call, details: [...kept, ...details.slice(inputs.length), ...because] };
 }
 
-/** Says what an agent waits for, on one line. */
+/** Says on one line what an agent is waiting for. */
 export function requestLine(question: ApprovalQuestion, view: SessionView): string {
   const { cwd } = agentOf(view, question.agentId) ?? {};
   return cleanLine(`${askerPath(question, view)} ${wishWords(question.call, cwd)}`);

@@ -129,8 +129,8 @@ describe("a request that this terminal can't answer", () => {
   });
 });
 
-describe("calls that wait for approval", () => {
-  it("are not said to be running, and a single one is named once", async () => {
+describe("calls that are waiting for approval", () => {
+  it("are not shown as running, and a single one is named once", async () => {
     const terminal = await openTestTerminal();
     terminal.happen(started());
     terminal.happen(answered("", [{ name: "Bash", input: { command: "npm publish" } }]));

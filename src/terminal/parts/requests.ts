@@ -11,26 +11,34 @@ export interface RequestsOptions {
   readonly app: App;
   /** Name of the user. */
   readonly by: string;
-  /** Returns whether the user is busy with something else: a text, a list or a transcript. */
+  /** Returns whether the user is busy with a text, a list or a transcript. */
   readonly isOccupied: () => boolean;
 }
 
-/** Requests for approval and questions of agents. One at a time is shown, and none takes keys while the user types. */
+/**
+ * Requests for approval and agents' questions. They are shown one at a time, and none takes keys while the user is
+ * typing.
+ */
 export interface Requests {
-  /** Looks at the view: opens the request that waits longest, if it can be answered here, and closes one that was settled elsewhere. */
+  /**
+   * Updates the requests from the view: opens the oldest one if it can be answered here, and closes one that was
+   * settled elsewhere.
+   */
   update(): void;
-  /** Shows the request that waits now, even if the user is busy. Returns false if there is none. */
+  /** Shows the open request now, even if the user is busy. Returns false if there is none. */
   show(): boolean;
-  /** The request that waits but is not shown, on one line. */
+  /** One line about an open request that is not shown. */
   rows(columns: number): readonly Row[];
-  /** Whether a key is too early to be an answer: it may have been typed before the request could be read. */
+  /**
+   * Whether it is too early for a key to be an answer, because it may have been typed before the request could be read.
+   */
   isEarly(layer: Layer): boolean;
 }
 
-/** Time that a request has to be on the screen before a key answers it. Its keys are shown when it is over. */
+/** Time for which a request must be on the screen before a key answers it. Its keys are shown after that. */
 const QUIET_MS = 400;
 
-/** Time after which a request that could not be read is read again. */
+/** Time after which Retinue tries again to read a request that could not be read. */
 const RETRY_MS = 2_000;
 
 export function createRequests({ app, by, isOccupied }: RequestsOptions): Requests {

@@ -2,7 +2,7 @@ import { elements, stateOf, tokensOf, totalsOf } from "../../client/index.ts";
 import { type Row, rowFromProgram } from "../screen/row.ts";
 import type { SessionFeed } from "../session-feed.ts";
 
-/** The line that a command of the user prints. */
+/** The line that the user's status line command prints. */
 export interface StatusLine {
   /** Undefined if there is none. */
   readonly row: Row | undefined;
@@ -10,7 +10,7 @@ export interface StatusLine {
   refresh(): void;
 }
 
-/** Shortest time between two runs of the command. */
+/** Minimum time between two runs of the command. */
 const PAUSE_MS = 1_000;
 
 export interface StatusLineOptions {
@@ -47,9 +47,7 @@ export function createStatusLine(feed: SessionFeed, { isBusy, redraw, report }: 
     isRunning = false;
     if (problem !== undefined && !hasFailed) {
       hasFailed = true;
-      report(
-        `The command of the setting statusLine failed: ${problem}. Fix or remove it; \`retinue config show\` names its file.`,
-      );
+      report(`The statusLine command failed: ${problem}. Fix or remove it; \`retinue config show\` names its file.`);
     }
     row = line === "" ? undefined : rowFromProgram(line);
     redraw();

@@ -30,13 +30,13 @@ export interface TranscriptOptions {
   readonly onClose?: ((agentId: AgentId) => void) | undefined;
 }
 
-/** Shows the conversation of an agent on the whole screen, as it grows. */
+/** Shows an agent's conversation on the whole screen as it grows. */
 export function openTranscript(app: App, first: AgentId, options: TranscriptOptions = {}): void {
   const { agents = () => allAgents(app.view), onClose } = options;
   let agentId = first;
   let { isWhole = false } = options;
   let input: LineInput | undefined;
-  /** Number of rows below the screen. 0: new rows appear as they are written. */
+  /** Number of rows that are scrolled out of view at the bottom. If 0, new rows appear as they are written. */
   let below = 0;
   let page = 10;
   let cache = new Map<number, { readonly item: Item; readonly rows: readonly Row[]; readonly kind: PrintedKind }>();

@@ -7,7 +7,7 @@ import { openPicker } from "./picker.ts";
 
 const MAX_FILES = 8;
 
-/** Asks whether to use the files of a directory that the user does not trust. */
+/** Asks whether to use the files in a directory that the user does not trust. */
 export async function askForTrust(app: App, program: TerminalProgram): Promise<"open" | "leave"> {
   const found = await program.untrusted?.();
   if (found === undefined) return "open";

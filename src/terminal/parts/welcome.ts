@@ -11,7 +11,7 @@ export interface WelcomeOptions {
   readonly isPlain: boolean;
 }
 
-/** Says what was found: the directory, the model and the agents. Without a model, also how to get one. */
+/** Shows the directory, the model and the agents. Without a model, also says how to get one. */
 export function welcomeRows(facts: SessionFacts, { version, columns, isPlain }: WelcomeOptions): readonly Row[] {
   const { cwd, model, agents, agentType, isOffline, resumedAt, sessionId } = facts;
   const home = homedir();

@@ -20,7 +20,7 @@ describe("keys", () => {
     expect(names(createKeyDecoder().push(bytes(typed)))).toEqual(expected);
   });
 
-  it("wait for the rest of a sequence; Esc alone is a key", () => {
+  it("wait for the rest of a sequence, and treat Esc alone as a key", () => {
     const decoder = createKeyDecoder();
     expect(decoder.push(bytes("\u001b"))).toEqual([]);
     expect(decoder.isPending).toBe(true);

@@ -1,7 +1,7 @@
 import { StringDecoder } from "node:string_decoder";
 
 /**
- * What a user typed. `text`: characters. `paste`: text from the clipboard, as one piece. `key`: any other key, with its
+ * Input from a user. `text`: characters. `paste`: text from the clipboard, as one piece. `key`: any other key, with its
  * modifiers in this order: `ctrl-`, `alt-`, `shift-`, such as `enter`, `alt-enter`, `ctrl-c`, `shift-tab`.
  */
 export type Key =
@@ -10,11 +10,11 @@ export type Key =
   | { readonly kind: "key"; readonly name: string };
 
 export interface KeyDecoder {
-  /** Decodes bytes of a terminal. What may be the beginning of a longer sequence is kept for the next call. */
+  /** Decodes bytes from a terminal. Bytes that may begin a longer sequence are kept for the next call. */
   push(bytes: Uint8Array): readonly Key[];
   /** Whether an escape character is waiting for the rest of its sequence. */
   readonly isPending: boolean;
-  /** Called when no more bytes came in time: an escape character was the Esc key. */
+  /** Called when no more bytes arrived in time, so that an escape character was the Esc key. */
   flush(): readonly Key[];
 }
 
@@ -71,7 +71,7 @@ export function createKeyDecoder(): KeyDecoder {
 }
 
 interface Found {
-  /** Undefined for a sequence that means nothing here. */
+  /** Undefined for a sequence that has no meaning here. */
   readonly key: Key | undefined;
   readonly length: number;
 }
@@ -103,7 +103,7 @@ function escaped(text: string, isComplete: boolean): Found | undefined {
   return { key: key(`alt-${controlKey(character) ?? character}`), length: 1 + character.length };
 }
 
-/** Names a control character. Returns undefined for any other character. */
+/** Returns the name of a control character; undefined for any other character. */
 function controlKey(character: string): string | undefined {
   const code = character.charCodeAt(0);
   if (code === 0x0d) return "enter";

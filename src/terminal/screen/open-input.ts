@@ -17,7 +17,7 @@ export interface InputOptions {
   readonly onKeys: (keys: readonly Key[]) => void;
 }
 
-/** Time after which an escape character with nothing after it is the Esc key. Slow connections split sequences. */
+/** Time after which a lone escape character is the Esc key. Slow connections split sequences. */
 const ESCAPE_MS = 40;
 
 const PASTE_ON = "\u001b[?2004h";

@@ -1,6 +1,6 @@
 import { stripControls } from "../../lib/index.ts";
 
-/** A line of the screen. It never contains line breaks or control characters when it is painted. */
+/** A line on the screen. When it is painted, it never contains line breaks or control characters. */
 export type Row = readonly Span[];
 
 export interface Span {
@@ -12,7 +12,7 @@ export interface Span {
   readonly look?: string | undefined;
 }
 
-/** What a text means. The theme decides how it looks. */
+/** Meaning of a text. The theme decides how it looks. */
 export type Style = keyof typeof looks;
 
 /**

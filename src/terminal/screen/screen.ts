@@ -1,10 +1,13 @@
 import type { Paint, Row } from "./row.ts";
 import { cutRow, splitRow, widthOfRow } from "./text.ts";
 
-/** What is shown at the end of the terminal's text, or on the whole screen. It must be shorter than the terminal. */
+/**
+ * Content that is shown at the end of the terminal's text, or on the whole screen. It must be shorter than the
+ * terminal.
+ */
 export interface Frame {
   readonly rows: readonly Row[];
-  /** Where the user types; hidden if absent. */
+  /** Position of the cursor, which is hidden if absent. */
   readonly cursor?: Position | undefined;
 }
 
@@ -20,15 +23,15 @@ export interface Size {
 
 /** The part of a terminal's output that is used here. */
 export interface ScreenOutput {
-  /** Returns the number of columns and rows that the terminal has at this moment. */
+  /** Returns the terminal's current number of columns and rows. */
   getWindowSize(): [number, number];
   readonly writableNeedDrain?: boolean;
   write(text: string): unknown;
 }
 
 /**
- * Writes to a terminal. Rows that are printed scroll like the output of any program and are never touched again. Below
- * them is a frame, of which only the rows that changed are written.
+ * Writes to a terminal. Printed rows scroll like the output of any program and are never changed again. Below them is a
+ * frame, in which only the changed rows are rewritten.
  */
 export interface Screen {
   readonly size: Size;
@@ -48,7 +51,7 @@ export interface Screen {
    */
   measure(): boolean;
   settled(): void;
-  /** Draws the next frame as a whole, because another program may have written to the terminal. */
+  /** Redraws the whole next frame, because another program may have written to the terminal. */
   forget(): void;
   /** Removes the frame, writes what was printed and shows the cursor again. */
   close(): void;
@@ -214,7 +217,7 @@ function canPatch(before: Drawn, next: Drawn): boolean {
   return next.texts.slice(0, row + 1).every((text, index) => text === before.texts[index] || isNarrow(index));
 }
 
-/** Returns what changes one frame into another: only rows that differ are written. */
+/** Returns the output that changes one frame into another. Only rows that differ are written. */
 function patch(before: Drawn, next: Drawn): string {
   const { row, column } = next.cursor;
   let at = row;
@@ -229,7 +232,7 @@ function patch(before: Drawn, next: Drawn): string {
 }
 
 /**
- * Makes a change that scrolls nothing, and returns to where the cursor was. Counting rows back would lead to a wrong
+ * Makes a change that does not scroll, and returns the cursor to its position. Counting rows back would lead to a wrong
  * row if the terminal has become smaller and the program does not know it yet.
  */
 function apart(change: string): string {

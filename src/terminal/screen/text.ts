@@ -5,7 +5,7 @@ import type { Row, Span, Style } from "./row.ts";
 const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const plain = /^[ -~]*$/;
 
-/** Splits text into characters as people see them. */
+/** Splits text into graphemes. */
 export function graphemes(text: string): readonly string[] {
   return plain.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
@@ -77,7 +77,7 @@ export function cutRow(row: Row, columns: number): Row {
   return kept;
 }
 
-/** Divides a row at a column. A character that is two columns wide stays whole. */
+/** Splits a row at a column. A character that is two columns wide stays whole. */
 export function splitRow(row: Row, column: number): readonly [Row, Row] {
   let left = column;
   const before: Span[] = [];
@@ -110,7 +110,7 @@ export function spread(left: Row, right: Row, columns: number): Row {
   return [...kept, { text: " ".repeat(Math.max(2, columns - rightWidth - widthOfRow(kept))) }, ...right];
 }
 
-/** Cuts a row so that what must not be missing fits behind it. */
+/** Cuts a row so that another part, which must not be missing, fits after it. */
 export function cutBefore(row: Row, tail: Row, columns: number): Row {
   return [...cutRow(row, Math.max(1, columns - widthOfRow(tail))), ...tail];
 }
@@ -125,7 +125,7 @@ export interface Wrapping {
   readonly others?: Row | undefined;
 }
 
-/** Breaks a row between words into rows that fit. A word that is longer than a row is broken anywhere. */
+/** Wraps a row between words. A word that is longer than a row is broken anywhere. */
 export function wrap(row: Row, { columns, first = [], others = first.map(blank) }: Wrapping): readonly Row[] {
   const room = Math.max(1, columns - widthOfRow(first));
   const rows: Span[][] = [];

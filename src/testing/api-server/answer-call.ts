@@ -17,8 +17,8 @@ import { errorAnswer, faultAnswer } from "./wire/error-answer.ts";
 type CallAnswererOptions = { options: ApiServerOptions; script: RunningScript; seed: number; now: () => number };
 
 /**
- * Creates a handler for model calls. It takes care of validation, the script, faults, cache accounting, the wire format
- * and delivery.
+ * Creates a handler for model calls. It handles validation, the script, faults, cache accounting, the wire format and
+ * delivery.
  */
 export function createCallAnswerer({ options, script, seed, now }: CallAnswererOptions) {
   const isLight = options.record === "light";

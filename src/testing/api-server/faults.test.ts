@@ -161,7 +161,7 @@ describe("broken connections", () => {
 });
 
 describe("faulty streams", () => {
-  it.each(wires)("are split at every byte and at every k bytes (%s)", async (_, call) => {
+  it.each(wires)("are split after every byte and after every k bytes (%s)", async (_, call) => {
     const reply: Reply = { content: "Grüße 👋🏽 漢字" };
     server = await createApiServer({
       script: [reply, { ...reply, fault: { kind: "split" } }, { ...reply, fault: { kind: "split", bytes: 7 } }],
@@ -208,7 +208,7 @@ describe("faulty streams", () => {
     expect(text).not.toContain("message_delta");
   });
 
-  it.each(wires)("cut off the tool's input for lack of tokens (%s)", async (_, call) => {
+  it.each(wires)("cut off the tool's input at the token limit (%s)", async (_, call) => {
     await startWith({ kind: "truncated-tool-json", end: "max-tokens" });
     const received = await call(server.url, { stream: true });
     expect(received.end).toBe("complete");

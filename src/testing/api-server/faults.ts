@@ -10,7 +10,7 @@ const invalidBytesMark = "\uE0FF";
 /** Overlong, stray and truncated sequences that no decoder accepts as UTF-8. */
 const invalidBytes = Buffer.from([0xc3, 0x28, 0xff, 0xe2, 0x82]);
 
-/** Returns a function that chooses the fault to inject into the nth model call: that of the first plan that applies. */
+/** Returns a function that chooses the fault to inject into the nth model call, from the first plan that applies. */
 export function planFaults(plans: readonly PlannedFault[], seed: number): (ordinal: number) => Fault | undefined {
   return (ordinal) => {
     const random = seededRandom(seed, ordinal * 7919);
@@ -46,7 +46,7 @@ export function applyToMessage(message: WireMessage, fault: Fault): WireMessage 
 
 type FrameContext = { wire: Wire; streaming: boolean; random: () => number };
 
-/** Applies faults to the sequence of events. A body that is not streamed counts as one frame. */
+/** Applies faults to the sequence of events. A body that is not streamed is treated as one frame. */
 export function applyToFrames(frames: Iterable<Frame>, fault: Fault, context: FrameContext): Iterable<Frame> {
   switch (fault.kind) {
     case "invalid-utf8":

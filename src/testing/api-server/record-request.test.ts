@@ -55,7 +55,7 @@ describe("recording", () => {
     expect(request).toMatchObject({ aborted: true, bytesSent: 900 });
   });
 
-  it("ends the wait of a test when the server closes", async () => {
+  it("stops a test from waiting when the server closes", async () => {
     server = await createApiServer({ script: [] });
     const waiting = server.waitForRequest(1);
     await server.close();

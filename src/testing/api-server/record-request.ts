@@ -10,7 +10,10 @@ export type Recorder = {
   record(incoming: IncomingMessage, response: ServerResponse): Promise<LiveRequest | undefined>;
   readonly requests: readonly RecordedRequest[];
   waitFor(n: number): Promise<RecordedRequest>;
-  /** Called before the server closes its connections. Rejects all waits for requests that can no longer arrive. */
+  /**
+   * Called before the server closes its connections. Rejects all promises that wait for requests that can no longer
+   * arrive.
+   */
   stop(): void;
 };
 

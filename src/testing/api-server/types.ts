@@ -16,7 +16,7 @@ export type StopReason =
 /** Exact pieces of the stream, or one string that is split into pieces of `chunkCharacters` characters. */
 export type Pieces = string | readonly string[];
 
-/** A call of a tool in a reply, such as `{ tool: "Read", input: { file_path: "a.js" } }`. */
+/** A tool call in a reply, such as `{ tool: "Read", input: { file_path: "a.js" } }`. */
 export type ToolPart = {
   tool: string;
   id?: string;
@@ -28,19 +28,21 @@ export type ToolPart = {
   inputJson?: Pieces;
 };
 
-/** One block of a reply: text, thinking, a call of a tool, or any other block. */
+/** One block of a reply: text, thinking, a tool call, or any other block. */
 export type ReplyPart =
   | string
   | { text: Pieces }
   | { thinking: Pieces; signature?: string }
   | { redactedThinking: string }
   | ToolPart
-  /** Any other Anthropic content block, for example from a provider's search, sent whole in content_block_start. */
+  /**
+   * Any other Anthropic content block, for example from a provider's search. It is sent whole in content_block_start.
+   */
   | { block: Readonly<Record<string, unknown>> };
 
 /** Delays with which a reply is sent. */
 export type Pacing = {
-  /** Delay before the headers of the response. */
+  /** Delay before the response's headers. */
   delayMs?: number;
   /** Delay between the headers and the first byte of the body. */
   firstByteMs?: number;
@@ -61,7 +63,7 @@ export type Usage = {
   cacheWrite1hTokens: number;
 };
 
-/** A reply of the model, such as `{ content: "Hello." }` or `{ content: [{ tool: "Read", input: {…} }] }`. */
+/** A reply from the model, such as `{ content: "Hello." }` or `{ content: [{ tool: "Read", input: {…} }] }`. */
 export type Reply = {
   content: string | readonly ReplyPart[];
   /** Stop reason; defaults to tool_use if there is a tool call, and to end_turn otherwise. */
@@ -75,10 +77,10 @@ export type Reply = {
 /** Number of body bytes, or a random position in the body, determined by the seed. */
 export type AfterBytes = number | "random";
 
-/** When a client should try again, and how the response says so: in seconds, as a date, or in milliseconds. */
+/** When a client should try again, expressed in seconds, as a date, or in milliseconds. */
 export type RetryAfter = { seconds: number } | { dateInSeconds: number } | { milliseconds: number };
 
-/** Something that goes wrong with a response, such as `{ kind: "status", status: 529 }` or `{ kind: "hang" }`. */
+/** A fault in a response, such as `{ kind: "status", status: 529 }` or `{ kind: "hang" }`. */
 export type Fault =
   | {
       kind: "status";
@@ -237,7 +239,7 @@ export type RecordedRequest = {
 
 export type ReadableAfter = "immediately" | "response-start" | "response-end";
 
-/** How the prompt cache of the server works. */
+/** Options for the server's prompt cache. */
 export type CacheOptions = {
   readableAfter?: ReadableAfter;
   /**
@@ -252,7 +254,7 @@ export type CacheOptions = {
   openaiStepTokens?: number;
 };
 
-/** Options of `createApiServer`. */
+/** Options for `createApiServer`. */
 export type ApiServerOptions = {
   script: Script;
   seed?: number;

@@ -10,7 +10,10 @@ export interface BuiltServer {
   remove(): void;
 }
 
-/** Bundles the test server into a program for plain Node: starting it through a TypeScript loader takes too long. */
+/**
+ * Bundles the test server into a program for plain Node, because starting it through a TypeScript loader takes too
+ * long.
+ */
 export function buildMcpServer(): BuiltServer {
   const directory = mkdtempSync(join(tmpdir(), "mcp-server-"));
   const outfile = join(directory, "serve.mjs");

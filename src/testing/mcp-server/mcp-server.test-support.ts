@@ -1,7 +1,7 @@
-/** How a test server misbehaves. Calls are numbered from 1, starting over whenever the server starts. */
+/** Faults of a test server. Calls are numbered from 1 each time the server starts. */
 export interface McpBehaviour {
   readonly instructions?: string;
-  /** Exits at once, with a message on standard error. */
+  /** Exits immediately, with a message on standard error. */
   readonly exitAtStart?: boolean;
   /** Never answers `initialize`. */
   readonly silent?: boolean;
@@ -38,7 +38,7 @@ export interface McpMessage {
 /** How a server reaches its client: standard output or HTTP. */
 export interface McpTransport {
   send(message: object): void;
-  /** Ends the way a crash would. */
+  /** Ends the connection as a crash would. */
   crash(): void;
 }
 

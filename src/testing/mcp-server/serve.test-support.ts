@@ -1,4 +1,4 @@
-// An MCP server on standard input and output that behaves as its argument says: `serve '{"crashAtCall": 2}'`.
+// An MCP server on standard input and output. Its argument determines how it behaves: `serve '{"crashAtCall": 2}'`.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { createMcpServer, type McpBehaviour, type McpMessage } from "./mcp-server.test-support.ts";

@@ -83,7 +83,7 @@ const sourceWords: Readonly<Record<AgentReport["source"], string>> = {
 
 function Report({ report, root }: { readonly report: AgentReport; readonly root: string }): ReactNode {
   const { description, problem, denied, diagnostics, notices, overrides, tokens, prompt, hidden } = report;
-  // Those about the agent itself are about its tools and its mode, which are shown below.
+  // Problems with the agent's tools and mode are shown below.
   const others = notices.filter((notice) => !notice.startsWith("Agent "));
   return (
     <>
@@ -149,12 +149,12 @@ function factsOf(report: AgentReport, root: string): readonly (readonly [string,
   const optional = (name: string, value: ReactNode): readonly (readonly [string, ReactNode])[] =>
     value === undefined || value === "" || value === false ? [] : [[name, value]];
   return [
-    ["Model", model === undefined || model === "inherit" ? "that of its parent" : model],
+    ["Model", model === undefined || model === "inherit" ? "same as its parent" : model],
     ...optional("Effort", effort),
     ["Mode", modeWords(permissionMode, mode)],
     ...optional("Turns", maxTurns === undefined ? undefined : `at most ${maxTurns}`),
     ...optional("Background", background === true ? "always" : undefined),
-    ...optional("Isolation", isolation === undefined ? undefined : "in a worktree of its own"),
+    ...optional("Isolation", isolation === undefined ? undefined : "in its own worktree"),
     ...optional("Memory", memory),
     ...optional("Skills", skills.join(", ")),
     ...optional("MCP servers", mcpServers.join(", ")),
@@ -165,6 +165,6 @@ function factsOf(report: AgentReport, root: string): readonly (readonly [string,
 }
 
 function modeWords(asked: string | undefined, given: string | undefined): string {
-  if (asked === undefined) return `that of its parent (${given ?? "default"})`;
+  if (asked === undefined) return `same as its parent (${given ?? "default"})`;
   return given === undefined || asked === given ? asked : `${asked}, limited to ${given} by its parent`;
 }

@@ -16,12 +16,12 @@ interface AgentsPageProps {
   readonly isNew?: true;
 }
 
-/** The agents that can be started in a directory: a list, and one of them or a new one in detail. */
+/** Lists the agents that can be started in a directory, and shows one of them or a new one in detail. */
 export function AgentsPage({ agent, isNew }: AgentsPageProps): ReactNode {
   const { client, store } = useServer();
   const { workers } = useStore(store);
   const [worker, setWorker] = useState<string>();
-  /** Grows when a file was written, so that everything is read again. */
+  /** Increased when a file was written, so that everything is read again. */
   const [version, setVersion] = useState(0);
   const load = useCallback(() => client.agents(worker), [client, worker, version]);
   const loaded = useLoaded(load);
@@ -139,7 +139,7 @@ function worstOf(diagnostics: AgentCatalog["diagnostics"]): "error" | "warning" 
   return severities.includes("error") ? "error" : severities.includes("warning") ? "warning" : undefined;
 }
 
-/** What is true for all agents of the directory, and what is wrong with files that define none of them. */
+/** Information about all of the directory's agents, and problems in files that define none of them. */
 function Overview({ catalog }: { readonly catalog: AgentCatalog }): ReactNode {
   const { agents, diagnostics, trusted, root, tokens, off } = catalog;
   const files = new Set(agents.map(({ file }) => file));
@@ -155,8 +155,8 @@ function Overview({ catalog }: { readonly catalog: AgentCatalog }): ReactNode {
       {!trusted && (
         <p className={hasUnread ? "note-box warning" : "note-box"}>
           {hasUnread
-            ? "This directory has agents of its own, which are not loaded, because it is not trusted. "
-            : "This directory is not trusted, so agents of its own are not loaded. "}
+            ? "This directory's own agents are not loaded, because it is not trusted. "
+            : "This directory is not trusted, so its own agents are not loaded. "}
           Review its files, then run <code>retinue trust add</code> there.
         </p>
       )}

@@ -2,6 +2,6 @@
 export interface AgentsPlace {
   readonly worker: string | undefined;
   readonly root: string;
-  /** Changes when a file was written. */
+  /** Changes when a file is written. */
   readonly version: number;
 }

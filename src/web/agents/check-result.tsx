@@ -10,7 +10,7 @@ interface CheckResultProps {
   readonly root: string;
 }
 
-/** What the lint says about a definition that is not written yet, and which tools the agent would get. */
+/** Shows the lint's findings for a definition that is not written yet, and the tools that the agent would get. */
 export function CheckResult({ checked: { check, error, isCurrent }, root }: CheckResultProps): ReactNode {
   return (
     <section className="check-result" aria-label="Check" aria-busy={!isCurrent}>

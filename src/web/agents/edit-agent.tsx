@@ -13,7 +13,7 @@ interface EditAgentProps {
   readonly onEnd: (said?: string) => void;
 }
 
-/** Changes the file of an agent, which is checked while it is written. */
+/** Edits an agent's file, which is checked while the user types. */
 export function EditAgent({ name, content, place, onEnd }: EditAgentProps): ReactNode {
   const { client } = useServer();
   const { worker, root } = place;

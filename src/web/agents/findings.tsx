@@ -12,7 +12,7 @@ interface FindingsProps {
 const order = { error: 0, warning: 1, notice: 2 } as const;
 const words = { error: "Error", warning: "Warning", notice: "Notice" } as const;
 
-/** What reading and linting agent files has found, the worst first, each with what to change. */
+/** Shows the findings from reading and linting agent files, worst first, each with what to change. */
 export function Findings({ diagnostics, root, hidesPlace = false }: FindingsProps): ReactNode {
   const sorted = [...diagnostics].sort((left, right) => order[left.severity] - order[right.severity]);
   return (

@@ -15,7 +15,7 @@ interface NewAgentFormProps {
 
 const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
 
-/** Writes a new agent of the project, which is checked while it is written. */
+/** Creates a new agent in the project. The definition is checked while the user types. */
 export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFormProps): ReactNode {
   const { client } = useServer();
   const [fields, setFields] = useState<Readonly<Record<string, string>>>({});
@@ -115,7 +115,7 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
               <span>Model</span>
               <input
                 value={text("model")}
-                placeholder="That of its parent"
+                placeholder="Same as its parent"
                 list="agent-models"
                 autoComplete="off"
                 onChange={({ target }) => change("model")(target.value)}
@@ -129,7 +129,7 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
             <label>
               <span>Mode</span>
               <select value={text("mode")} onChange={({ target }) => change("mode")(target.value)}>
-                <option value="">That of its parent</option>
+                <option value="">Same as its parent</option>
                 {permissionModes.map((mode) => (
                   <option key={mode}>{mode}</option>
                 ))}

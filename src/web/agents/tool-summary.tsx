@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 import { plural } from "../../lib/portable.ts";
 import type { AgentReport } from "../../protocol/index.ts";
 
-/** Which tools an agent asks for, which of them it gets, and why it does not get the others. */
+/** Shows which tools an agent asks for, which of them it gets, and why it does not get the others. */
 export function ToolSummary({ report }: { readonly report: AgentReport }): ReactNode {
   const { tools, disallowedTools = [], toolReport, diagnostics } = report;
   const { hasWildcard, resolvedTools, withheld = [], invalidTools } = toolReport;
@@ -64,7 +64,7 @@ export function ToolSummary({ report }: { readonly report: AgentReport }): React
   );
 }
 
-/** Beginning of the names of tools of MCP servers. */
+/** Prefix of the names of MCP tools. */
 const MCP = "mcp__";
 
 function Tools({ names }: { readonly names: readonly string[] }): ReactNode {

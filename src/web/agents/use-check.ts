@@ -9,11 +9,11 @@ export interface Check {
   /** The newest answer. It stays until the next one arrives. */
   readonly check?: AgentFileCheck | undefined;
   readonly error?: string | undefined;
-  /** Whether the answer is about what is written now. */
+  /** Whether the answer is about the current text. */
   readonly isCurrent: boolean;
 }
 
-/** Lets the server check what is being written, whenever the writer pauses. Undefined: there is nothing to check yet. */
+/** Makes the server check the text whenever the user pauses. Undefined if there is nothing to check yet. */
 export function useCheck(
   draft: AgentDraft | { readonly agent: string; readonly text: string } | undefined,
   worker: string | undefined,

@@ -36,7 +36,7 @@ export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }
 
   const answer = async (given: NewAnswer): Promise<void> => {
     if (isBusy) return;
-    // The card may be gone before the receipt arrives.
+    // The card may have been removed before the receipt arrives.
     onAnswer?.(card.current?.contains(document.activeElement) ?? false);
     await send(() => session.answer(requestId, given));
   };
@@ -55,7 +55,7 @@ export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }
       return;
     }
     const isTyping = /^(INPUT|TEXTAREA|SELECT)$/.test((event.target as HTMLElement).tagName);
-    // With an open form, the keys would answer the call as it was before.
+    // While a form is open, the keys would answer the unchanged call.
     if (isTyping || open !== undefined || questions.length > 0) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const actions: Readonly<Record<string, () => void>> = {
@@ -128,7 +128,7 @@ export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }
   );
 }
 
-/** What the call would do, why it needs approval, and what the approval grants besides. */
+/** Shows what the call would do, why it needs approval, and what else the approval grants. */
 function CallText({ question }: { readonly question: WaitingApproval["question"] }): ReactNode {
   const { call, decision, grants = [] } = question;
   const { main, others } = approvalText(call);
@@ -245,5 +245,5 @@ function CallField({ name, value }: { readonly name: string; readonly value: str
   );
 }
 
-/** Number of characters of an input that fits on a line. */
+/** Maximum length of an input on one line, in characters. */
 const SHORT = 60;

@@ -9,7 +9,7 @@ interface EditInputProps {
   readonly onCancel: () => void;
 }
 
-/** Name of the field for an input that has no text of its own. */
+/** Field name for an input that contains no text. */
 const WHOLE = "The call's input as JSON";
 
 /** Changes the input of a call before it is allowed. All texts in the input can be changed. */
@@ -68,7 +68,7 @@ export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProp
   );
 }
 
-/** Whether a text field shows something else than there is, apart from line breaks and indentation. */
+/** Returns whether a text field would not show the text exactly, apart from line breaks and indentation. */
 function hidesSomething(text: string): boolean {
   return text.split("\n").some((line) => {
     const shown = line.replace(/^ +/, "");
@@ -76,7 +76,7 @@ function hidesSomething(text: string): boolean {
   });
 }
 
-/** Returns the inputs that are texts: what the call does or writes first, then where, then the others. */
+/** Returns the text inputs: first what the call does or writes, then where, then the others. */
 function textFields(fields: Readonly<Record<string, unknown>>): readonly string[] {
   const rank = (name: string): number => {
     const index = order.indexOf(name);

@@ -6,7 +6,7 @@ import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
 import { RequestList } from "./request-list.tsx";
 
-/** The requests of all sessions that wait for an answer, oldest first, by session. */
+/** Shows all sessions' open requests, oldest first, grouped by session. */
 export function InboxPage(): ReactNode {
   const { approvals, sessions } = useStore(useServer().store);
   const groups = groupBy(approvals, ({ question }) => question.sessionId);
@@ -34,7 +34,7 @@ export function InboxPage(): ReactNode {
   );
 }
 
-/** The names of the agents between are not known here. */
+/** The names of the agents in between are unknown here. */
 function pathOf({ path, agentType }: WaitingApproval["question"]): string {
   const between = path.length > 2 ? ["…"] : [];
   return ["main", ...between, ...(path.length > 0 ? [agentType] : [])].join(" › ");

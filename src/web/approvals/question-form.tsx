@@ -8,7 +8,7 @@ interface QuestionFormProps {
   readonly onAnswer: (answer: NewAnswer) => void;
 }
 
-/** Questions of an agent, each with options and a field for another answer. */
+/** Shows an agent's questions, each with options and a field for another answer. */
 export function QuestionForm({ questions, isBusy, onAnswer }: QuestionFormProps): ReactNode {
   const [replies, setReplies] = useState<readonly UserReply[]>(questions.map(() => []));
   const [texts, setTexts] = useState<readonly string[]>(questions.map(() => ""));

@@ -12,14 +12,14 @@ import { requestWanted } from "./request-wanted.ts";
 interface RequestListProps {
   /** Requests of one session. */
   readonly approvals: readonly WaitingApproval[];
-  /** Names the agents down to the one that asks. */
+  /** Returns the names of the agents down to the one that asks. */
   readonly pathOf: (question: WaitingApproval["question"]) => string;
 }
 
-/** Number of requests up to which all of them are shown as cards. */
+/** Maximum number of requests that are all shown as cards. */
 const FEW = 3;
 
-/** Requests that wait for an answer. If there are many, the first one, and the others by kind. */
+/** Shows the open requests. If there are many, shows the first one, and the others grouped by kind. */
 export function RequestList({ approvals, pathOf }: RequestListProps): ReactNode {
   const list = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState<string>();
@@ -31,7 +31,7 @@ export function RequestList({ approvals, pathOf }: RequestListProps): ReactNode 
   const ids = cards.map(({ question }) => question.requestId).join(" ");
   useEffect(() => {
     const card = list.current?.querySelector<HTMLElement>("[data-request]");
-    // The focus is nowhere after its card has gone, unless the user has moved it since.
+    // When its card is removed, the focus is lost, unless the user has moved it.
     const isLost = hadFocus.current && document.activeElement === document.body;
     if (!card || (!isLost && !isWanted)) return;
     hadFocus.current = false;
@@ -75,7 +75,9 @@ function OtherRequests({ others, pathOf, onShow }: OtherRequestsProps): ReactNod
   );
 }
 
-/** Requests are of the same kind if they are for the same tool, for the same reason. Each question is of its own kind. */
+/**
+ * Requests are of the same kind if they are for the same tool and the same reason. Each question is a kind of its own.
+ */
 function kindOf({ question: { call, decision, questions = [], requestId } }: WaitingApproval): string {
   return questions.length > 0 ? requestId : `${canonicalToolName(call.name)}: ${decision.reason}`;
 }
@@ -86,7 +88,7 @@ interface SimilarRequestsProps {
   readonly onShow: (requestId: string) => void;
 }
 
-/** Number of requests that are answered at the same time. */
+/** Maximum number of requests that are answered at the same time. */
 const AT_ONCE = 4;
 
 /** Requests of one kind, each with its whole input, which can be answered together. Each one gets its own answer. */

@@ -1,6 +1,6 @@
 import { createStore } from "../state/store.ts";
 
-/** Whether the user wants to get to the next request. The list of requests moves the focus there. */
+/** Whether the user wants to go to the next request. The list of requests moves the focus there. */
 export const requestWanted = createStore(false);
 
 /** Moves the focus to the request after the one that has it. Returns false if the page shows no request. */

@@ -4,16 +4,16 @@ interface ConfirmDialogProps {
   readonly title: string;
   /** What will happen. */
   readonly children: ReactNode;
-  /** Label of the button that does it. */
+  /** Label of the confirmation button. */
   readonly action: string;
   readonly onConfirm: () => void;
   readonly onCancel: () => void;
   readonly isBusy?: boolean;
-  /** What went wrong when it was tried. */
+  /** Error from the last attempt. */
   readonly error?: string;
 }
 
-/** Asks before something that can't be undone. Escape cancels, and the focus begins at Cancel. */
+/** Asks for confirmation of an action that can't be undone. Escape cancels, and the focus starts on Cancel. */
 export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
   const { title, children, action, onConfirm, onCancel, isBusy = false, error = "" } = props;
   const dialog = useRef<HTMLDialogElement>(null);

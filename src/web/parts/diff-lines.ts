@@ -26,7 +26,7 @@ export function linesOf(diff: string): readonly DiffLine[] {
   return lines;
 }
 
-/** Number of comparisons of lines that take no noticeable time. */
+/** Number of line comparisons that take no noticeable time. */
 const MANY = 250_000;
 
 /**
@@ -53,7 +53,7 @@ export function changedLines(before: string, after: string, first?: number): rea
   return lines;
 }
 
-/** Returns the places of a longest common sequence of lines. */
+/** Returns the positions of a longest common subsequence of lines. */
 function commonLines(old: readonly string[], next: readonly string[]): readonly (readonly [number, number])[] {
   const width = next.length + 1;
   const longest = new Uint32Array((old.length + 1) * width);

@@ -57,7 +57,7 @@ function DiffLines({ lines, path, indentation }: DiffLinesProps): ReactNode {
               />
             )}
             {signs[line.kind]}
-            {/* Colors must not hide a character that misleads. */}
+            {/* Colors must not hide a misleading character. */}
             {exact.replace(indentation, (found) => line.text.slice(0, found.length)) === line.text ? (
               (colored?.[index] ?? line.text)
             ) : (

@@ -2,8 +2,8 @@ import { Fragment, type ReactNode } from "react";
 import { showExactly } from "../../lib/portable.ts";
 
 /**
- * Shows text so that different texts never look the same: line breaks and invisible characters are shown as symbols,
- * which are told from the text around them by their color.
+ * Shows text so that different texts never look the same. Line breaks and invisible characters are shown as symbols in
+ * a different color.
  */
 export function ExactText({ text }: { readonly text: string }): ReactNode {
   return (
@@ -13,7 +13,7 @@ export function ExactText({ text }: { readonly text: string }): ReactNode {
   );
 }
 
-/** The same within a line. */
+/** Like `ExactText`, but within a line. */
 export function ExactLine({ text }: { readonly text: string }): ReactNode {
   return (
     <code className="exact-line">
@@ -23,7 +23,7 @@ export function ExactLine({ text }: { readonly text: string }): ReactNode {
 }
 
 interface SignsProps {
-  /** Text in which misleading characters are symbols already, such as the words for a call. */
+  /** Text in which misleading characters have already been replaced with symbols, such as a call's description. */
   readonly text: string;
   /** Whether the text continues on a new line after the symbol of a line break. */
   readonly breaksLines?: boolean;

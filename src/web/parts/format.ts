@@ -1,6 +1,6 @@
 import { formatCount } from "../../lib/portable.ts";
 
-/** Formats a time span in few characters: `4 s`, `2:14`, `3 h`, `5 d`. */
+/** Formats a time span in a short form: `4 s`, `2:14`, `3 h`, `5 d`. */
 export function formatAge(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1000));
   if (seconds < 60) return `${seconds} s`;

@@ -5,7 +5,7 @@ const lowlight = createLowlight(common);
 
 type Node = ReturnType<typeof lowlight.highlight>["children"][number];
 
-/** Colors code. Returns undefined for a language that is not known. Loaded only when there is code to show. */
+/** Highlights code. Returns undefined for an unknown language. Loaded only when there is code to show. */
 export function highlight(text: string, language: string): ReactNode {
   if (!lowlight.registered(language)) return undefined;
   return elements(lowlight.highlight(language, text).children);
@@ -21,7 +21,7 @@ function element(node: Node): ReactNode {
   return <span className={classesOf(node)}>{elements(node.children)}</span>;
 }
 
-/** Colors code and returns its lines. Returns undefined for a language that is not known. */
+/** Highlights code and returns its lines. Returns undefined for an unknown language. */
 export function highlightLines(text: string, language: string): readonly ReactNode[] | undefined {
   if (!lowlight.registered(language)) return undefined;
   const lines: ReactNode[][] = [[]];

@@ -3,7 +3,7 @@ import { Fragment, memo, type ReactNode } from "react";
 import { CodeBlock } from "./code-block.tsx";
 
 /**
- * Shows Markdown. The tokens become React elements, never markup: HTML in the text is shown as it is written, images
+ * Shows Markdown. The tokens become React elements, never markup: HTML in the text is shown as text, images are shown
  * as links, and links open only web pages.
  */
 export const Markdown = memo(function Markdown({ text }: { readonly text: string }): ReactNode {

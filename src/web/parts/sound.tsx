@@ -13,7 +13,7 @@ export function useRequestSound(waiting: number): void {
   }, [waiting]);
 }
 
-/** Switches the sound on and off. The browser remembers it. */
+/** Switches the sound on and off. The browser remembers the choice. */
 export function SoundButton(): ReactNode {
   const on = useStore(isOn);
   const change = (): void => {
@@ -37,7 +37,10 @@ export function SoundButton(): ReactNode {
   );
 }
 
-/** Two short tones. Browsers allow sound only after the user has used the page, and that is no error. */
+/**
+ * Plays two short tones. Browsers allow sound only after the user has interacted with the page, so a refusal is not an
+ * error.
+ */
 function play(): void {
   const context = new AudioContext();
   const volume = context.createGain();

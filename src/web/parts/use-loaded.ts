@@ -1,7 +1,7 @@
 import { useEffect, useState } from "react";
 import { asClientError } from "../state/server-store.ts";
 
-/** What a request has returned. Both are undefined before the first answer. */
+/** Result of a request. Both properties are undefined before the first response. */
 interface Loaded<Value> {
   readonly value?: Value | undefined;
   /** What happened and what to do. */
@@ -9,8 +9,8 @@ interface Loaded<Value> {
 }
 
 /**
- * Loads a value when the component is shown, and again when the function changes. The last value stays until then.
- * Ignores answers that come too late.
+ * Loads a value when the component is shown, and again when the function changes. The previous value stays until then.
+ * Ignores responses that arrive too late.
  */
 export function useLoaded<Value>(load: () => Promise<Value>): Loaded<Value> {
   const [loaded, setLoaded] = useState<Loaded<Value>>({});

@@ -14,7 +14,7 @@ interface AgentPanelProps {
   readonly isDeleted: boolean;
 }
 
-/** What is known about an agent, and what can be done with it. */
+/** Shows an agent's details and the actions for it. */
 export function AgentPanel({ agent, view, isDeleted }: AgentPanelProps): ReactNode {
   const { usage, end } = agent;
   const filesChanged = end?.facts.filesChanged ?? [];
@@ -52,7 +52,7 @@ export function AgentPanel({ agent, view, isDeleted }: AgentPanelProps): ReactNo
 
 interface AgentActionsProps {
   readonly agent: AgentView;
-  /** Whether any agent of the session has a run in progress. */
+  /** Whether any of the session's agents has a run in progress. */
   readonly isAnyActive: boolean;
 }
 

@@ -10,12 +10,12 @@ import { goTo } from "../state/route.ts";
 import { doingWords, nameOf, toneOf, typeOf } from "./agent-words.ts";
 import { FEW, type GroupRow, type TreeRow } from "./tree-rows.ts";
 
-/** Heights of a row, with two lines of text, with three on narrow screens, or with one. */
+/** Heights of rows with two lines of text, with three on narrow screens, and with one. */
 const ROW = 48;
 const HIGH_ROW = 68;
 const LOW_ROW = 28;
 const NARROW = "(max-width: 1199px)";
-/** With more agents, a search field is shown. */
+/** Number of agents above which a search field is shown. */
 const MANY = 12;
 
 interface AgentTreeProps {
@@ -152,7 +152,7 @@ export function AgentTree({
   );
 }
 
-/** Returns the id of the element of a row. */
+/** Returns the id of a row's element. */
 function rowId(row: TreeRow): string {
   return row.kind === "agent" ? `agent-${row.agent.agentId}` : `group-${row.key.replaceAll(/\s/g, "-")}`;
 }
@@ -160,7 +160,7 @@ function rowId(row: TreeRow): string {
 interface GroupRowProps {
   readonly row: GroupRow;
   readonly top: number;
-  /** Whether the keys apply to the group. */
+  /** Whether the keyboard applies to the group. */
   readonly isActive: boolean;
   readonly onToggle: () => void;
 }

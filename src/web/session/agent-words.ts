@@ -28,7 +28,7 @@ export function toneOf(agent: AgentView): Tone {
   return ({ succeeded: "good", incomplete: "asking", failed: "bad", stopped: "calm" } as const)[agent.end.outcome];
 }
 
-/** Names the agents from the main agent down to this one: `main › cart (general-purpose)`. */
+/** Returns the names of the agents from the main agent down to this one: `main › cart (general-purpose)`. */
 export function pathWords(view: SessionView, path: readonly AgentId[]): string {
   const names = path.map((id) => {
     const agent = agentOf(view, id);
@@ -38,12 +38,12 @@ export function pathWords(view: SessionView, path: readonly AgentId[]): string {
   return [MAIN_AGENT, ...names].join(" › ");
 }
 
-/** Describes what an agent does. How its last run ended says more than that it is idle. */
+/** Describes what an agent is doing. For an idle agent, says how its last run ended. */
 export function doingWords(agent: AgentView): string {
   return endingWords(agent) ?? activityWords(agent);
 }
 
-/** Describes the state of an agent in the same way. */
+/** Describes an agent's state in the same way. */
 export function stateLine(agent: AgentView): string {
   return endingWords(agent) ?? stateWords(agent);
 }
@@ -57,7 +57,7 @@ function endingWords(agent: AgentView): string | undefined {
 
 export const PAUSED = "paused by a server restart";
 
-/** Replaces the ids of agents in a text by their names. */
+/** Replaces agent ids in a text with names. */
 export function withNames(text: string, view: SessionView): string {
   return text.replace(/\ba[0-9a-z]{12}\b/g, (id) => {
     const agent = agentOf(view, id as AgentId);

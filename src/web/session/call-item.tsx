@@ -92,7 +92,9 @@ function markOf(call: CallItem, missing: string | undefined): { readonly sign: s
   return isWaiting(call) ? { sign: "?", tone: "asking" } : { sign: "•", tone: "busy" };
 }
 
-/** Says what came of a call: `+4 −1 · 40 ms (waited 31 s)`. Waiting for approval is not a part of the duration. */
+/**
+ * Summarizes the result of a call: `+4 −1 · 40 ms (waited 31 s)`. The duration does not include waiting for approval.
+ */
 function outcomeWords(call: CallItem, missing: string | undefined): string {
   const { result, approval, startedAt } = call;
   if (result === undefined) return missing ?? (isWaiting(call) ? "waiting for approval" : (call.progress ?? ""));
@@ -102,7 +104,7 @@ function outcomeWords(call: CallItem, missing: string | undefined): string {
   return [resultWords(call), `${time}${wait}`].filter((part) => part !== "").join(" · ");
 }
 
-/** Waits that nobody notices are not shown. */
+/** Very short waits are not shown. */
 const SHORT_WAIT_MS = 1_000;
 
 function CallInput({ call }: { readonly call: CallItem }): ReactNode {
@@ -128,7 +130,7 @@ function CallInput({ call }: { readonly call: CallItem }): ReactNode {
   );
 }
 
-/** Whether a text looks like what it is, apart from its line breaks. */
+/** Returns whether a text contains no misleading characters, apart from its line breaks. */
 function isPlain(text: string): boolean {
   return text.split("\n").every((line) => showExactly(line) === line);
 }
@@ -158,7 +160,7 @@ function Output({ content }: { readonly content: readonly ResultBlock[] }): Reac
   );
 }
 
-/** Loads the whole output of a call, of which the model saw only a part. */
+/** Loads the whole output of a call if the model saw only part of it. */
 function WholeOutput({ name }: { readonly name: string }): ReactNode {
   const session = useServer().client.sessions.open(useSessionId());
   const [state, setState] = useState<{ readonly text?: string; readonly note?: string }>({});

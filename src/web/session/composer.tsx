@@ -13,7 +13,7 @@ interface ComposerProps {
   readonly isDisabled: boolean;
 }
 
-/** Sends messages to the agent that is shown, and shows the prompts that wait for their turn. */
+/** Sends messages to the selected agent, and shows the queued prompts. */
 export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode {
   const id = useSessionId();
   const session = useServer().client.sessions.open(id);
@@ -47,7 +47,7 @@ export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode 
   return (
     <form className="composer" onSubmit={onSubmit}>
       {queue.length > 0 && (
-        <ul className="queue" aria-label="Prompts that wait for their turn">
+        <ul className="queue" aria-label="Queued prompts">
           {queue.map((prompt) => (
             <QueuedPrompt key={prompt.promptId} prompt={prompt} send={send} />
           ))}
@@ -96,7 +96,7 @@ interface QueuedPromptProps {
   readonly send: ReturnType<typeof useReceipts>["send"];
 }
 
-/** A prompt that waits for its turn. It keeps its place until a changed text is saved. */
+/** A queued prompt. It keeps its place until a changed text is saved. */
 function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps): ReactNode {
   const session = useServer().client.sessions.open(useSessionId());
   const [edited, setEdited] = useState<string>();
@@ -150,7 +150,7 @@ function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps
   );
 }
 
-/** Text that is being written, kept as long as the tab is open. */
+/** Unsent text, kept as long as the tab is open. */
 function useDraft(key: string): readonly [string, (change: string | ((before: string) => string)) => void] {
   const name = `retinue-draft ${key}`;
   const [text, setText] = useState(() => sessionStorage.getItem(name) ?? "");

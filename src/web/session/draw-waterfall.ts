@@ -6,9 +6,9 @@ import { type AgentLane, axisWords, GAP, type Lane, ROW } from "./lanes.ts";
 /** Height of the axis above the lanes, in pixels. */
 export const TOP = 20;
 const BAR = 12;
-/** Height of a bar for time in which the agent itself does nothing. */
+/** Height of a bar for time in which the agent only waits. */
 const THIN = 3;
-/** Room for the last label of the axis. */
+/** Space for the axis's last label. */
 const RIGHT = 44;
 
 /** Times in milliseconds since 1970. */
@@ -19,7 +19,7 @@ export interface Range {
 
 export interface Drawing {
   readonly lanes: readonly Lane[];
-  /** Start of the session, which is 0 on the axis. */
+  /** Start of the session, where the axis begins. */
   readonly zero: number;
   /** The lane and the span that were chosen with the keys. */
   readonly currentLane: Lane | undefined;
@@ -41,7 +41,7 @@ export function leftOf(width: number): number {
   return Math.min(200, Math.max(124, width * 0.24));
 }
 
-/** Draws the visible lanes. Bars that fall on the same pixels are drawn once. */
+/** Draws the visible lanes. Bars that cover the same pixels are drawn once. */
 export function drawWaterfall(canvas: HTMLCanvasElement, drawing: Drawing): void {
   const { width, height, lanes, top, selected, drag } = drawing;
   const ratio = devicePixelRatio || 1;
@@ -96,7 +96,7 @@ export function drawWaterfall(canvas: HTMLCanvasElement, drawing: Drawing): void
   }
 }
 
-/** Returns a function that finds a color of the theme. Browsers compute colors of elements, but not of variables. */
+/** Returns a function that finds a theme color. Browsers compute colors for elements, but not for variables. */
 function colorsOf(canvas: HTMLCanvasElement, style: CSSStyleDeclaration): (name: string) => string {
   const known = new Map<string, string>();
   return (name) => {
@@ -201,7 +201,7 @@ export function laneAt({ lanes, top }: Pick<Drawing, "lanes" | "top">, y: number
   return lanes.find((lane) => place >= lane.y && place < lane.y + lane.height);
 }
 
-/** Finds the span at a point of the canvas. Of overlapping spans, the last one drawn is returned. */
+/** Finds the span at a point on the canvas. If spans overlap, the last one drawn is returned. */
 export function spanAt(drawing: Drawing, { x, y }: { readonly x: number; readonly y: number }): Span | undefined {
   const lane = laneAt(drawing, y);
   return lane === undefined || "group" in lane ? undefined : spanIn(lane, drawing, { x, y });

@@ -8,11 +8,11 @@ export interface Outcome {
   readonly isRefused: boolean;
 }
 
-/** Time for which it is shown that a command was carried out. */
+/** How long the receipt of a successful command is shown. */
 const SHOWN_MS = 5_000;
 
 /**
- * Sends commands one after the other, and tells for a while what came of the last one. What was refused stays until the
+ * Sends commands one after the other, and briefly shows the result of the last one. A refusal stays visible until the
  * next command. `send` returns whether the command was carried out.
  */
 export function useReceipts(): {

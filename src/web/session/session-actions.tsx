@@ -6,7 +6,7 @@ import { goTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { asClientError } from "../state/server-store.ts";
 
-/** What can be done with a whole session: raise a budget that has ended it, and delete it. */
+/** Shows the actions for a whole session: raise the budget that ended it, and delete it. */
 export function SessionActions({ info }: { readonly info: SessionInfo | undefined }): ReactNode {
   const [isRaising, setIsRaising] = useState(false);
   if (info === undefined) return null;

@@ -6,7 +6,7 @@ import { withNames } from "./agent-words.ts";
 /** The session that is shown. */
 export interface ShownSession {
   readonly id: SessionId;
-  /** Returns the newest view, for what need not change with it. */
+  /** Returns the newest view, for code that need not be redrawn when it changes. */
   readonly view: () => SessionView;
 }
 
@@ -16,7 +16,7 @@ export function useSessionId(): SessionId {
   return useSession().id;
 }
 
-/** Returns a function that replaces the ids of agents in a text by their names. */
+/** Returns a function that replaces agent ids in a text with names. */
 export function useNames(): (text: string) => string {
   const { view } = useSession();
   return (text) => withNames(text, view());

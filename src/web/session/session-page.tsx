@@ -211,7 +211,9 @@ function foundAgents(view: SessionView, search: string): readonly AgentView[] {
   );
 }
 
-/** Returns what an agent and all agents below it cost. Undefined if there are none below it, or a price is unknown. */
+/**
+ * Returns the cost of an agent and all agents below it. Undefined if there are none below it, or a price is unknown.
+ */
 function costBelow(view: SessionView, { agentId, costUsd }: AgentView): number | undefined {
   let sum = costUsd;
   let isAlone = true;
@@ -252,7 +254,7 @@ function problemOf(state: SessionState, isAlone: boolean): ReactNode {
   return notes.length === 0 ? undefined : <Notes text={notes.join(" ")} />;
 }
 
-/** Notices about the session, on one line until the user wants to read all of them. */
+/** Shows notices about the session, on one line until the user opens them. */
 function Notes({ text }: { readonly text: string }): ReactNode {
   const [isOpen, setIsOpen] = useState(false);
   return (
@@ -272,7 +274,7 @@ interface SessionHeadProps {
   readonly isLoaded: boolean;
 }
 
-/** Project, title, state, time, cost and budget. */
+/** Shows the project, title, state, time, cost and budget. */
 function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): ReactNode {
   const now = useNow();
   const totals = useMemo(() => totalsOf(view), [view]);
@@ -321,7 +323,7 @@ function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): Rea
   );
 }
 
-/** Describes the state of the session. What its agents do is newer than what the list of sessions says. */
+/** Describes the session's state. Its agents' activities are more recent than the list of sessions. */
 function headState(info: SessionInfo, view: SessionView, isLoaded: boolean): ReturnType<typeof sessionState> {
   if (info.approvals > 0) return sessionState(info);
   if (info.state === "parked" && info.detail === undefined) return { words: "paused", tone: "calm" };

@@ -19,7 +19,7 @@ import { createStore, type Store, until } from "../state/store.ts";
 export interface SessionState extends FoldedSession {
   readonly info?: SessionInfo | undefined;
   readonly link: Link;
-  /** Why the stream of the session has ended, until it is connected again. */
+  /** Why the session's stream has ended, until it is connected again. */
   readonly closed?: SessionClosed["reason"] | undefined;
   /** Whether the view has arrived. Until then, nothing is known about the agents. */
   readonly isLoaded: boolean;
@@ -44,13 +44,13 @@ export interface SessionStore extends Store<SessionState> {
   leave(): void;
 }
 
-/** Number of items to keep of each agent whose transcript is not shown. */
+/** Number of items to keep for each agent whose transcript is not shown. */
 const KEEP = 30;
 const PAUSE_MS = 1_000;
 /** Time to spend on updates before the browser may draw, and while there are many updates to catch up with. */
 const SLICE_MS = 8;
 const LONG_SLICE_MS = 24;
-/** Number of updates from which the page catches up: it draws rarely until it has. */
+/** Number of pending updates above which the page draws less often until it has caught up. */
 const MANY = 300;
 const DRAW_EVERY_MS = 400;
 
@@ -80,7 +80,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   let waiting: ViewUpdate[] = [];
   let isPlanned = false;
   let drawnAt = 0;
-  /** Called when all updates have been applied. */
+  /** Functions to call when all updates have been applied. */
   let onDrained: (() => void) | undefined;
   const plan = (): void => {
     if (isPlanned) return;
@@ -105,7 +105,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
       if (index % 50 === 49 && performance.now() - startedAt > longest) break;
     }
     waiting = waiting.slice(index + 1);
-    // The first part is drawn at once, so that there is something to read.
+    // The first part is drawn immediately, so that there is something to read.
     if (waiting.length <= MANY || startedAt - drawnAt > DRAW_EVERY_MS) {
       drawnAt = performance.now();
       change({ view, spans, usage });
@@ -191,7 +191,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     const info = sessions?.find((each) => each.id === id);
     const known = store.get();
     if (info !== undefined && info !== known.info) change({ info });
-    // A session that is not open has no stream that could tell.
+    // A session that is not open has no stream that could report this.
     if (info === undefined && sessions !== undefined && known.info !== undefined && known.closed !== "deleted")
       change({ closed: "deleted" });
   });

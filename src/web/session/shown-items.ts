@@ -1,6 +1,8 @@
 import type { Item } from "../../client/index.ts";
 
-/** Leaves out what only repeats how a run ended: the request that was stopped with it, and the start after a pause. */
+/**
+ * Leaves out items that only repeat how a run ended: the request that was stopped with it, and the start after a pause.
+ */
 export function shownItems(items: readonly Item[]): readonly Item[] {
   return items.filter((item, index) => {
     const next = items[index + 1];

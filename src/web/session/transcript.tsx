@@ -126,7 +126,7 @@ export function Transcript({
   );
 }
 
-/** Number of line numbers to list. */
+/** Maximum number of line numbers to list. */
 const MOST_NUMBERS = 20;
 
 function unreadableWords(numbers: readonly number[]): string {
@@ -301,7 +301,7 @@ function DraftView({ draft: { parts, isPartial, hasGaps } }: { readonly draft: D
   );
 }
 
-/** Number of characters of the thinking to show. */
+/** Maximum number of characters to show from the thinking. */
 const LAST_THOUGHTS = 200;
 
 function DraftPartView({ part }: { readonly part: DraftPart }): ReactNode {

@@ -28,7 +28,7 @@ interface Grouping {
   readonly isSearched: boolean;
 }
 
-/** Returns the rows for agents in the order of the tree. Many agents are grouped by state and type. */
+/** Returns the rows for agents in tree order. If there are many, they are grouped by state and type. */
 export function treeRows(
   agents: readonly AgentView[],
   { selected, toggled, isSearched }: Grouping,

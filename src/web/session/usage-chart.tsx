@@ -12,14 +12,14 @@ interface UsageChartProps {
   readonly tabs: ReactNode;
   readonly view: SessionView;
   readonly usage: SessionUsage;
-  /** The most that the session may cost. */
+  /** Maximum cost of the session. */
   readonly maxCost: number | undefined;
 }
 
 /** Height of the drawing in its own units. It is stretched to the size of the region. */
 const HEIGHT = 100;
 
-/** Tokens of each turn as stacked bars, and the cost so far as a line. A bar leads to its turn. */
+/** Shows each turn's tokens as stacked bars, and the cost so far as a line. Clicking a bar shows its turn. */
 export function UsageChart({ tabs, view, usage, maxCost }: UsageChartProps): ReactNode {
   const id = useSessionId();
   const [chosen, setChosen] = useState<number>();

@@ -85,7 +85,7 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: 
     focusedCall.set(span?.callId ?? span?.firstCallId);
     focusedTurn.set(span?.firstCallId === undefined ? span?.turn : undefined);
   };
-  /** Shows a part of the time, within the time that there is. */
+  /** Shows part of the time, within the session's duration. */
   const show = (from: number, to: number): void => {
     const length = Math.min(whole.to - whole.from, Math.max(20, to - from));
     const start = Math.max(whole.from, Math.min(whole.to - length, from));
@@ -117,7 +117,7 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: 
     if ("group" in lane) onToggle(lane.group);
     else open(lane.agentId, spanAt(drawing, { x, y }));
   };
-  /** Moves to another bar of the lane, or to the first bar of another lane. */
+  /** Moves to another bar in the lane, or to the first bar of another lane. */
   const walk = (lanesOn: number, barsOn: number): void => {
     const from = lanes.indexOf(currentLane ?? selectedLane ?? (lanes[0] as Lane));
     const lane = lanes[Math.max(0, Math.min(lanes.length - 1, from + lanesOn))];

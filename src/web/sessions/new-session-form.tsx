@@ -125,7 +125,7 @@ export function NewSessionForm({ workers, models }: NewSessionFormProps): ReactN
   );
 }
 
-/** Says what is wrong with the numbers, by the name of the field. */
+/** Returns problems with the numbers, by field name. */
 function problemsIn(chosen: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
   const text = (name: string): string => chosen[name]?.trim() ?? "";
   const problems: Record<string, string> = {};
@@ -150,7 +150,7 @@ function newSession(prompt: string, chosen: Readonly<Record<string, string>>): N
   };
 }
 
-/** Returns the agents of a directory. They are loaded when `isWanted` is true. */
+/** Returns a directory's agents. They are loaded when `isWanted` is true. */
 function useAgents(worker: string | undefined, isWanted: boolean): AgentCatalog["agents"] {
   const { client } = useServer();
   const [agents, setAgents] = useState<AgentCatalog["agents"]>([]);
@@ -215,7 +215,7 @@ function Field({ name, label, value = "", onChoose, placeholder, problem, sugges
 }
 
 interface ChoiceProps extends FieldProps {
-  /** Label of the option that leaves the choice to others. */
+  /** Label of the default option. */
   readonly first?: string;
   readonly hint?: string | undefined;
   readonly children: ReactNode;

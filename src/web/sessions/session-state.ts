@@ -5,7 +5,7 @@ import type { SessionInfo } from "../../protocol/index.ts";
 /** Meaning of a state, shown as a color. Colors only repeat what the text says. */
 export type Tone = "busy" | "asking" | "good" | "bad" | "calm";
 
-/** Describes the state of a session in a few words. */
+/** Describes a session's state in a few words. */
 export function sessionState({ state, approvals, outcome, reason, detail, elsewhere }: SessionInfo): {
   readonly words: string;
   readonly tone: Tone;

@@ -10,7 +10,7 @@ import { DeleteSession } from "./delete-session.tsx";
 import { NewSessionForm } from "./new-session-form.tsx";
 import { sessionState } from "./session-state.ts";
 
-/** Lists the sessions of the server, those that wait for an answer first, and starts new ones. */
+/** Lists the server's sessions, those that are waiting for an answer first, and starts new ones. */
 export function SessionsPage(): ReactNode {
   const { sessions, workers, link } = useStore(useServer().store);
   const [search, setSearch] = useState("");

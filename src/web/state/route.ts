@@ -1,7 +1,7 @@
 import { useSyncExternalStore } from "react";
 import type { AgentId, SessionId } from "../../protocol/index.ts";
 
-/** What the page shows. It is part of the address, so that reloading and going back work. */
+/** The content that the page shows. It is part of the address, so that reloading and going back work. */
 export type Route =
   | { readonly page: "sessions" }
   | { readonly page: "inbox" }

@@ -8,7 +8,7 @@ export interface Link {
   readonly error?: ClientError | undefined;
 }
 
-/** State of the server: all sessions, requests that wait for an answer, and workers. */
+/** State of the server: all sessions, open requests, and workers. */
 export interface ServerState {
   readonly link: Link;
   /** Newest first. Undefined until the first connection. */
@@ -20,7 +20,7 @@ export interface ServerState {
 
 export type ServerStore = Store<ServerState>;
 
-/** Follows what happens on the server as long as the page is open. */
+/** Follows the server's events as long as the page is open. */
 export function watchServer(client: Client): ServerStore {
   const store = createStore<ServerState>({
     link: { state: "connecting" },
@@ -44,7 +44,7 @@ export function linkOf(state: { readonly state: "connected" | "lost"; readonly e
   return { state: state.state, error: state.error };
 }
 
-/** Returns an error in words for people, who can't send headers or ids. */
+/** Returns an error text for people, without advice about headers or ids. */
 export function asClientError(error: unknown): ClientError {
   if (error instanceof ClientError) {
     const { status, code } = error;

@@ -4,8 +4,8 @@ const TOKEN = /^#([\w-]{43})$/;
 const ANSWER_MS = 300;
 
 /**
- * Returns the token of the server: from the link, which is removed from the address bar, from before a reload, or from
- * another tab of the page. Undefined if there is none.
+ * Returns the server's token: from the link, which is then removed from the address bar, from before a reload, or from
+ * another tab with this page. Undefined if there is none.
  */
 export async function signIn(): Promise<string | undefined> {
   const given = TOKEN.exec(location.hash)?.[1];
@@ -30,7 +30,7 @@ export function signOut(): () => void {
   return () => channel.close();
 }
 
-/** Asks other tabs for the token. It is in the storage of each tab, so that it is not kept longer than the tabs. */
+/** Asks other tabs for the token. Each tab stores it in its own storage, so that it is deleted with the last tab. */
 function askOtherTabs(): Promise<string | undefined> {
   const channel = new BroadcastChannel(KEY);
   return new Promise((resolve) => {

@@ -9,7 +9,7 @@ export function storedTheme(): Theme {
   return stored === "dark" || stored === "light" ? stored : "system";
 }
 
-/** Shows the page in a theme, and remembers it. `system` follows the settings of the browser. */
+/** Shows the page in a theme, and remembers it. `system` follows the browser's settings. */
 export function applyTheme(theme: Theme): void {
   if (theme === "system") {
     localStorage.removeItem(KEY);

@@ -31,7 +31,7 @@ function bench(options: CacheOptions = {}) {
 }
 
 describe("the Anthropic cache", () => {
-  it("writes up to the last mark, reads that next time, and counts the rest as plain", () => {
+  it("writes up to the last mark, reads that next time, and counts the rest as uncached input", () => {
     const ask = bench();
     const first = ask({ system: [marked("s")], messages: [user(marked("a"), block("b"))] });
     expect(first).toEqual({ read: 0, written: 20, plain: 10, idealRead: 0, missed: 0 });
@@ -67,7 +67,7 @@ describe("the Anthropic cache", () => {
     );
   });
 
-  it("compares bytes, so another order of keys or another space is another prompt", () => {
+  it("compares bytes, so a different key order or an extra space makes a different prompt", () => {
     const cache = createPrefixCache();
     const open = (rawBody: string) => {
       const prefixes = promptPrefixes("anthropic", Buffer.from(rawBody));
@@ -139,7 +139,7 @@ describe("the Anthropic cache", () => {
     }
   });
 
-  it("loses everything with another model, and only the messages with other thinking or tool choice", () => {
+  it("loses everything if the model changes, and only the messages if thinking or tool choice change", () => {
     const ask = bench();
     const body = { system: [marked("s")], messages: [user(marked("a"))] };
     ask(body);
@@ -164,7 +164,7 @@ describe("the Anthropic cache", () => {
     expect(ask(body)).toMatchObject({ read: 20, written: 0 });
   });
 
-  it("neither expects nor misses anything below the model's minimum", () => {
+  it("expects no cached tokens below the model's minimum", () => {
     const ask = bench({ minimumTokens: { small: 20, large: 30 } });
     const body = (model: string) => ({ model, system: [marked("s")], messages: [user(marked("a"))] });
     for (const model of ["small", "large", "unknown"]) ask(body(model));
@@ -286,7 +286,7 @@ describe("the cache in the server", () => {
     expect(server.requests.map((request) => request.cache?.read)).toEqual([0, 10, 0]);
   });
 
-  it("works automatically in steps of 128 tokens from 1024 in the OpenAI format", async () => {
+  it("works automatically in the OpenAI format, from 1024 tokens in steps of 128", async () => {
     server = await createApiServer({ script: answer });
     const message = (role: string, tokens: number) => {
       // {"role":"user","content":""} is 28 bytes; the role's length is taken off the content.

@@ -1,11 +1,11 @@
 import { asList, asObject, asText, isObject, type JsonObject } from "../json-values.ts";
 import type { RecordedRequest } from "../types.ts";
 
-/** A call of a tool in a message of a request. */
+/** A tool call in a request's message. */
 export type SeenToolCall = { id: string; name: string; input: unknown };
-/** The result of a call in a message of a request. */
+/** A call's result in a request's message. */
 export type SeenToolResult = { id: string; text: string; isError: boolean };
-/** A message of a request, in the same form for both wire formats. */
+/** A request's message, in the same form for both wire formats. */
 export type SeenMessage = {
   role: "user" | "assistant";
   text: string;
@@ -15,15 +15,15 @@ export type SeenMessage = {
 };
 
 /**
- * Returns the messages of a request, in the same form for both wire formats: consecutive OpenAI tool messages become
- * one user message.
+ * Returns a request's messages, in the same form for both wire formats: consecutive OpenAI tool messages become one
+ * user message.
  */
 export function messagesOf(request: RecordedRequest): readonly SeenMessage[] {
   const messages = asList(asObject(request.body)["messages"]).map(asObject);
   return request.wire === "openai" ? openaiMessages(messages) : messages.map(anthropicMessage);
 }
 
-/** Returns the system text of a request, with its blocks joined by newlines. */
+/** Returns a request's system text, with its blocks joined by newlines. */
 export function systemOf(request: RecordedRequest): string {
   const body = asObject(request.body);
   if (request.wire !== "openai") return textOf(body["system"]);

@@ -29,7 +29,7 @@ const toolTurn = [
 ];
 
 describe("script", () => {
-  it("uses a list in order and fails clearly when it is used up", async () => {
+  it("uses a list in order, and fails with a clear message when it is used up", async () => {
     await start({ script: [{ content: "one" }, { content: "two" }] });
     expect(await say("a")).toBe("one");
     expect(() => server.assertDone()).toThrow("script, step 2 was used 0 of 1 times");

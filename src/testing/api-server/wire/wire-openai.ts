@@ -22,7 +22,7 @@ export function* openaiFrames(message: WireMessage, includeUsage: boolean): Gene
   let call = -1;
   for (const part of message.parts) {
     if (part.kind === "text") for (const content of part.pieces) yield chunk({ content });
-    // Servers for open models stream reasoning in this field; OpenAI itself does not.
+    // Servers for open models stream reasoning in this field. OpenAI itself does not.
     if (part.kind === "thinking") for (const piece of part.pieces) yield chunk({ reasoning_content: piece });
     if (part.kind !== "tool") continue;
     call += 1;
