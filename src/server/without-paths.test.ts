@@ -13,6 +13,6 @@ it.each([
   ["No such file: /home/u/shop.", "No such file: shop."],
   ["/home/u/shop-old and /home/u/shop.git", "/home/u/shop-old and /home/u/shop.git"],
   ["/mnt/home/u/shop", "/mnt/home/u/shop"],
-])("names directories: %s", (message, expected) => {
+])("replaces directories with their names: %s", (message, expected) => {
   expect(withoutPaths(message, directories)).toBe(expected);
 });

@@ -8,11 +8,11 @@ export const mainKeys = {
   "ctrl-r": ["Ctrl+R", "search earlier prompts"],
   tab: ["Tab", "complete a name, answer a request, or move to the agents"],
   "shift-tab": ["Shift+Tab", "change the permission mode: default, acceptEdits, plan"],
-  "ctrl-b": ["Ctrl+B", "move the agents that are waited for to the background"],
+  "ctrl-b": ["Ctrl+B", "move the agents that the main agent is waiting for to the background"],
   "ctrl-o": ["Ctrl+O", "show the conversation with whole calls and their output"],
-  esc: ["Esc", "interrupt the main agent; pressed twice, clear the box"],
-  "ctrl-c": ["Ctrl+C", "clear the box, or interrupt; pressed twice, leave"],
-  "ctrl-d": ["Ctrl+D", "leave, if the box is empty"],
+  esc: ["Esc", "interrupt the main agent; press twice to clear the box"],
+  "ctrl-c": ["Ctrl+C", "clear the box, or interrupt; press twice to quit"],
+  "ctrl-d": ["Ctrl+D", "quit, if the box is empty"],
   "ctrl-l": ["Ctrl+L", "clear and draw the screen"],
 } as const;
 

@@ -78,7 +78,7 @@ describe("a project's agent", () => {
     expect(existsSync(join(cwd, "ran.txt"))).toBe(false);
   });
 
-  it("that did not load is reported with its file, line and advice", async () => {
+  it("is reported with its file, line and advice if it did not load", async () => {
     const files = { ".agents/agents/mute.md": "---\nname: mute\n---\nSay nothing.\n" };
     const failed = await performTask({ agent: "mute", say: "?", trusted: true, files, steps: [] }).catch(
       (error: unknown) => error,

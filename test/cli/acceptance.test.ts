@@ -56,7 +56,7 @@ describe("--acceptance", () => {
     expect(resultOf(run)).toMatchObject({ verified: true, result: "Now it is." });
   });
 
-  it("does not run if a rule denies it, which is not a success", async () => {
+  it("does not run if a rule denies it, and the work is not verified", async () => {
     const place = createPlace();
     const given = [...check("touch one"), "--disallowed-tools", "Bash(touch:*)"];
     const run = await retinue([...words, ...given], { ...place, server: await talker() });
@@ -66,7 +66,7 @@ describe("--acceptance", () => {
     expect(existsSync(join(place.cwd, "one"))).toBe(false);
   });
 
-  it("in a definition applies with --agent, under that agent's rules", async () => {
+  it("applies with --agent if the definition contains it, under that agent's rules", async () => {
     const place = createPlace();
     const directory = join(place.home, "..", ".agents/agents");
     mkdirSync(directory, { recursive: true });

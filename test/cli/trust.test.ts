@@ -185,7 +185,7 @@ describe("a project's own settings", () => {
     expect(shown.stderr).toContain("not trusted");
   });
 
-  it("from the repository above always restrict, and apply fully if the repository is trusted", async () => {
+  it("always restrict if they come from the repository above, and apply fully if that is trusted", async () => {
     const place = createPlace();
     const app = join(place.cwd, "packages/app");
     write(place, {

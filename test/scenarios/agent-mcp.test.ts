@@ -213,7 +213,7 @@ describe("servers in files", () => {
   const write = ({ cwd }: Place, servers: object) =>
     writeFileSync(join(cwd, ".mcp.json"), JSON.stringify({ mcpServers: servers }));
 
-  it("from .mcp.json apply in the version that was trusted, not after a change", async () => {
+  it("apply in the version that was trusted, not after .mcp.json has changed", async () => {
     const at = newPlace();
     write(at, { notes: server.config() });
     expect(load(at).settings.mcpServers).toBeUndefined();
@@ -240,7 +240,7 @@ describe("servers in files", () => {
     expect(load(at, true).settings.mcpServers).toEqual({ notes: { command: "mine" }, more: { command: "more" } });
   });
 
-  it("from an enabled plugin are found in the plugin's directory", async () => {
+  it("are found in the directory of an enabled plugin", async () => {
     const at = newPlace();
     const directory = join(at.cwd, "..", "kit");
     mkdirSync(join(directory, ".retinue-plugin"), { recursive: true });

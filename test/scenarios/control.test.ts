@@ -304,7 +304,7 @@ describe("stopping a run", () => {
 });
 
 describe("moving a subagent", () => {
-  it("to the background and back lets its parent continue, then wait, without restarting it", async () => {
+  it("lets its parent continue while it is in the background, then wait, without restarting it", async () => {
     const { promise: later, keep: finish } = promised();
     const { promise: between, keep: goOn } = promised();
     const { session, model, home, cwd } = await open({
@@ -345,7 +345,7 @@ describe("moving a subagent", () => {
     expect(lines.filter(({ type }) => type === "run.started")).toHaveLength(1);
   });
 
-  it("to the foreground can be undone: its parent continues, and the agent stays in the background", async () => {
+  it("can be undone: its parent continues, and the agent stays in the background", async () => {
     const { promise: between, keep: goOn } = promised();
     const { session } = await open({
       MAIN: [
@@ -376,7 +376,7 @@ describe("moving a subagent", () => {
     await session.close();
   });
 
-  it("to the foreground still applies after the process was killed: the agent continues, and its parent waits for it", async () => {
+  it("still applies after the process was killed: the agent continues, and its parent waits for it", async () => {
     const { promise: between, keep: goOn } = promised();
     const { session, home, cwd } = await open({
       MAIN: [
@@ -520,7 +520,7 @@ describe("a parked session", () => {
 });
 
 describe("a command", () => {
-  it("that an earlier process carried out has no effect, and gets the same receipt", async () => {
+  it("has no effect if an earlier process carried it out, and gets the same receipt", async () => {
     const prompt = { id: "p1", type: "prompt", to: "main", content: text("MAIN: one"), when: "next" } as const;
     const stop = { id: "s1", type: "stop", what: "tree" } as const;
     const first = await open({ MAIN: [{ text: "One." }] });
@@ -553,7 +553,7 @@ describe("a command", () => {
     [{ id: "c", type: "prompt", to: "main", content: text("x"), when: "later" }, '"now" or "next"'],
     [{ id: "c", type: "prompt", to: "main", content: text(" "), when: "now" }, "The prompt is empty."],
     [{ id: "c", type: "answer", requestId: "ask_1", answer: { answer: "alow", by: "x" } }, "an object such as"],
-  ])("that is invalid is refused with advice: %j", async (command, message) => {
+  ])("is refused with advice if it is invalid: %j", async (command, message) => {
     const { session } = await open({ MAIN: [] });
     const receipt = await session.send(command as never);
     expect(receipt).toMatchObject({ status: "refused", message: expect.stringContaining(message) });
@@ -561,7 +561,7 @@ describe("a command", () => {
     await session.close();
   });
 
-  it("to wait for an agent is refused if no running agent could wait", async () => {
+  it("is refused if it asks to wait for an agent and no running agent could wait", async () => {
     const { session } = await open(
       {
         MAIN: [{ calls: [task("PART: go", { run_in_background: true })] }, { text: "Started." }],

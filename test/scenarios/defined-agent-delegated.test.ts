@@ -92,7 +92,7 @@ describe("an agent defined by a program, as a subagent,", () => {
       },
       'The prompt of agent "poet" could not be created: Out of ink',
     ],
-  ])("is not started if its function %s, and its caller is told", async (_, prompt, message) => {
+  ])("is not started if its function %s, and its caller gets the reason", async (_, prompt, message) => {
     const { results } = await walk(defineAgent({ ...poet, prompt }), { MAIN: [task(), done] });
     expect(results[0]).toContain(message);
   });

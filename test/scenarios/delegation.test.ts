@@ -82,7 +82,7 @@ describe("a foreground agent", () => {
     expect(resultsIn(model.requests("MAIN")[1]).map((text) => text.split("\n")[1])).toEqual(["first", "second"]);
   });
 
-  it("of an unknown type is reported with the available ones, and the parent continues", async () => {
+  it("is reported with the available types if its type is unknown, and the parent continues", async () => {
     const { model, result } = await walk({
       MAIN: [{ calls: [task("x", { subagent_type: "Explor" })] }, { text: "I see." }],
     });
@@ -114,7 +114,7 @@ describe("a foreground agent", () => {
     expect(lastWords(model.requests("CHILD")[1])).toBeDefined();
   });
 
-  it("that fails returns its reason, its text, and its id for resuming", async () => {
+  it("returns its reason, its text and its id for resuming if it fails", async () => {
     const { model, result } = await walk({
       MAIN: [{ calls: [task("CHILD: go")] }, { text: "Too bad." }],
       CHILD: [{ text: "Half", error: { code: "overloaded", message: "The model is overloaded." } }],
@@ -222,7 +222,7 @@ describe("resume", () => {
 });
 
 describe("limits", () => {
-  it("refuse an agent beyond the limit for a prompt, say what is left, and the parent ends as incomplete", async () => {
+  it("refuse agents beyond the limit for one prompt and say what is left, and the parent ends as incomplete", async () => {
     const { model, result } = await walk(
       {
         MAIN: [{ calls: [task("ONE: a"), task("TWO: b"), task("THREE: c")] }, { text: "Two of three." }],

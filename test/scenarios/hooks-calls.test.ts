@@ -34,7 +34,7 @@ describe("a hook before a call", () => {
     ]);
   });
 
-  it("that can't be run blocks it with a clear error", async () => {
+  it("blocks it with a clear error if the hook can't be run", async () => {
     const walked = await walk(once(read), { settings: hooks("PreToolUse", "./no-such-hook.sh") });
     expect(told(walked)).toMatch(/no-such-hook\.sh.*127.*not made/s);
     expect(walked.updates).toContainEqual(expect.objectContaining({ type: "notice.raised", code: "hook" }));
@@ -55,17 +55,20 @@ describe("a hook before a call", () => {
   it.each([
     ["Write", { name: "Write", input: { file_path: ".git/config", content: "x" } }],
     ["a command", { name: "Bash", input: { command: "some-program > .git/config" } }],
-  ])("from a project does not allow %s to write a protected file, but a user's hook does", async (_, call) => {
-    const settings = hooks("PreToolUse", says({ decision: "allow" }));
-    const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];
-    const projects: SessionOptions = { settingsOrigins: [{ path: "hooks.PreToolUse[0]", value, scope: "project" }] };
-    const refused = await walk(once(call), { settings, ...projects });
-    expect(refused.result.facts.denied).toMatchObject([{ tool: call.name }]);
-    expect(told(refused)).toContain("is protected");
-    expect((await walk(once(call), { settings })).result.facts.denied).toEqual([]);
-  });
+  ])(
+    "does not allow %s to write a protected file if it comes from a project, but a user's hook does",
+    async (_, call) => {
+      const settings = hooks("PreToolUse", says({ decision: "allow" }));
+      const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];
+      const projects: SessionOptions = { settingsOrigins: [{ path: "hooks.PreToolUse[0]", value, scope: "project" }] };
+      const refused = await walk(once(call), { settings, ...projects });
+      expect(refused.result.facts.denied).toMatchObject([{ tool: call.name }]);
+      expect(told(refused)).toContain("is protected");
+      expect((await walk(once(call), { settings })).result.facts.denied).toEqual([]);
+    },
+  );
 
-  it("from a project does not allow calls that the user wants to be asked about", async () => {
+  it("does not allow calls that the user wants to be asked about if it comes from a project", async () => {
     const settings = hooks("PreToolUse", says({ decision: "allow" }));
     const [value = null] = (settings.hooks?.["PreToolUse"] ?? []) as readonly JsonObject[];
     const projects: SessionOptions = { settingsOrigins: [{ path: "hooks.PreToolUse[0]", value, scope: "project" }] };
@@ -100,7 +103,7 @@ describe("a hook before a call", () => {
       },
     ],
     ["a plan", { name: "ExitPlanMode", input: { plan: "x" } }, { permissionMode: "plan", onAsk: "hook" }],
-  ])("from a project does not allow %s", async (_, call, options) => {
+  ])("does not allow %s if it comes from a project", async (_, call, options) => {
     for (const event of ["PreToolUse", "PermissionRequest"]) {
       const ofProject = mergeSettings([{ scope: "project", values: { hooks: { [event]: [allowAll] } } }]);
       const walked = await walk(once(call), {
@@ -113,7 +116,7 @@ describe("a hook before a call", () => {
     }
   });
 
-  it("from a project's agent does not allow calls that the user wants to be asked about, but allows others", async () => {
+  it("does not allow calls that the user wants to be asked about if it comes from a project's agent, but allows others", async () => {
     const at = newPlace();
     mkdirSync(join(at.cwd, ".agents/agents"), { recursive: true });
     const hook = `hooks:\n  PreToolUse:\n    - command: ${JSON.stringify(allowAll.command)}\n`;
@@ -240,7 +243,7 @@ describe("a hook before a call", () => {
     expect(made(await walk(once(write()), none))).toBe("made");
   });
 
-  it("that is aborted with the run has not denied the call", async () => {
+  it("has not denied the call if it was aborted with the run", async () => {
     const { session, model } = await open(once(write()), { settings: hooks("PreToolUse", "touch begun; sleep 60") });
     const run = session.prompt("MAIN: do it.");
     while (!existsSync(join(session.cwd, "begun"))) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -290,7 +293,7 @@ describe("when a call needs approval", () => {
 });
 
 describe("a hook after a call", () => {
-  it.each([2, 1])("with exit code %d leaves the result unchanged and tells the model", async (code) => {
+  it.each([2, 1])("leaves the result unchanged and tells the model if its exit code is %d", async (code) => {
     const settings = hooks("PostToolUse", `echo '3 lint errors' >&2; exit ${code}`);
     const walked = await walk(once(write()), { settings, permissionMode: "acceptEdits" });
     expect(made(walked)).toBe("made");

@@ -58,7 +58,7 @@ describe("hooks in settings", () => {
     expect(String(second?.["transcript_path"])).toContain(String(second?.["agent_id"]));
   });
 
-  it("for Stop apply to the session's main agent", async () => {
+  it("apply only to the session's main agent if they are Stop hooks", async () => {
     const walked = await walk(child({ text: "Done." }), { settings: hooks({ Stop: [log] }) });
     expect(toldIn(walked)).toMatchObject([{ hook_event_name: "Stop", agent_id: "main", stop_hook_active: false }]);
   });

@@ -313,7 +313,7 @@ describe("a cycle", () => {
   ];
 
   it.each(cycles)(
-    "of %s causes a warning at its third repetition and ends the run at its eighth",
+    "causes a warning at its third repetition and ends the run at its eighth: %s",
     async (_, period, turn, names) => {
       const prepare = names.some((name) => name.includes("git")) ? initGit : undefined;
       const { result, warnings } = await play({ turns: 60, play: turn, prepare });
@@ -326,7 +326,7 @@ describe("a cycle", () => {
     },
   );
 
-  it("of denied calls ends the run", async () => {
+  it("ends the run if its calls are denied", async () => {
     const { result } = await play({
       turns: 60,
       permissionMode: "default",

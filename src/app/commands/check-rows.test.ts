@@ -42,22 +42,25 @@ it("assumes a sandbox if requested", async () => {
   expect(await answers([row], undefined, "on")).toMatchObject([{ decision: "allow", sandbox: "on" }]);
 });
 
-it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])("%s: no decision is looser than acceptable", async (name) => {
-  const lines = fixture(name);
-  const rows = lines.map((line) => JSON.parse(line) as Row);
-  const root = stage();
-  const found = await answers(lines, root);
-  expect(found.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
-  const wrong = rows.flatMap(({ id, family, setup, acceptable }, index) => {
-    if (live.has(family) || "worktree" in setup || "scenario" in setup) return [];
-    const { decision = "", reason = "" } = found[index] ?? {};
-    return acceptable.includes(decision) ? [] : [{ id, decision, acceptable, reason }];
-  });
-  expect(wrong).toEqual([]);
-  expect(existsSync(join(root, "proj/link"))).toBe(false);
-});
+it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])(
+  "%s: no decision is more permissive than acceptable",
+  async (name) => {
+    const lines = fixture(name);
+    const rows = lines.map((line) => JSON.parse(line) as Row);
+    const root = stage();
+    const found = await answers(lines, root);
+    expect(found.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+    const wrong = rows.flatMap(({ id, family, setup, acceptable }, index) => {
+      if (live.has(family) || "worktree" in setup || "scenario" in setup) return [];
+      const { decision = "", reason = "" } = found[index] ?? {};
+      return acceptable.includes(decision) ? [] : [{ id, decision, acceptable, reason }];
+    });
+    expect(wrong).toEqual([]);
+    expect(existsSync(join(root, "proj/link"))).toBe(false);
+  },
+);
 
-it("creates what a row describes, and removes it again", async () => {
+it("creates the files that a row describes, and removes them again", async () => {
   const root = stage();
   mkdirSync(join(root, "proj"), { recursive: true });
   const row = (id: string, fs: object, file_path: string) => ({

@@ -28,7 +28,7 @@ export function resolveDefinition(definition: AgentDefinition, place: ResolvePla
   return resolveSubagent({ ...commonRequest(place), definition, prompt: "", parentPolicy, asked: {}, tier });
 }
 
-/** Returns the policy of the main agent. Throws a `UserError` if it can't be started. */
+/** Returns the main agent's policy. Throws a `UserError` if it can't be started. */
 export function mainPolicy(place: ResolvePlace): Policy {
   const resolution = resolveAgent(commonRequest(place));
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agents", exitCode: 1 });

@@ -182,8 +182,8 @@ export class MainRuns {
   }
 
   /**
-   * Continues the conversation without a prompt if it is unfinished. Then gives each prompt that an earlier process left
-   * in the queue a run of its own. Resolves when the first run has begun.
+   * Continues the conversation without a prompt if it is unfinished. Then starts a separate run for each prompt that an
+   * earlier process left in the queue. Resolves when the first run has begun.
    */
   async continueWork({ isUnfinished }: { readonly isUnfinished: boolean }): Promise<void> {
     const left = [...this.leftOver()];

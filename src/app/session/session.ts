@@ -169,8 +169,8 @@ export interface Session {
    */
   events(position?: FeedPosition): AsyncIterable<SessionUpdate>;
   /**
-   * Moves the foreground subagents of the main agent to the background, and ends its waits for background agents. Returns
-   * the ids of the agents that it no longer waits for.
+   * Moves the main agent's foreground subagents to the background, and ends its waits for background agents. Returns the
+   * ids of the agents that it is no longer waiting for.
    */
   moveToBackground(): Promise<readonly AgentId[]>;
   /**

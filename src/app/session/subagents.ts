@@ -92,9 +92,9 @@ export interface Subagents {
   message(reference: string, text: string): Promise<Receipt>;
   /** Continues an agent whose last run ended early. It works in the background. */
   resume(reference: string): Promise<Receipt>;
-  /** Moves an agent to the background, so that its caller no longer waits for it. */
+  /** Moves an agent to the background, so that its caller stops waiting for it. */
   background(reference: string): Promise<Receipt>;
-  /** Makes the agent that a background agent reports to wait for it, without restarting anything. */
+  /** Makes a background agent's parent wait for it, without restarting anything. */
   foreground(reference: string): Promise<Receipt>;
   /**
    * Stops an agent; `main` is the same as `session.interrupt()`. The background agents that it started continue. Returns

@@ -61,7 +61,7 @@ it("takes models from the session's machine, permissions from the worker's, and 
   expect(JSON.stringify(origins)).not.toContain("worker");
 });
 
-it("uses the worker's settings as they are if it is on the same machine", async () => {
+it("uses the worker's settings unchanged if it is on the same machine", async () => {
   const { worker } = createMachine({ model: "small", budget: { usd: 5 } });
   const { settings } = await loadWorkerSettings({ worker, flags: { budget: { usd: 1 } } });
   expect(settings).toMatchObject({ model: "small", budget: { usd: 1 } });

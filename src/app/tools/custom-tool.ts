@@ -15,7 +15,8 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
   const validate = validateOnce(input);
   return {
     declaration: { name, description, inputSchema: input.json },
-    // The program's own schema decides, because its library may convert what the JSON Schema does not describe.
+    // The program's own schema decides, because its library may perform conversions that the JSON Schema does not
+    // describe.
     accepts: { additionalProperties: true },
     traits: { parallel, effects: access !== "none" },
     timeoutMs: timeoutSeconds === undefined ? undefined : () => timeoutSeconds * 1_000,

@@ -38,7 +38,7 @@ describe("what an agent does", () => {
     expect(activityWords(performing(calls))).toBe(words);
   });
 
-  it("is said in its own words if it announces several calls", () => {
+  it("is described in the agent's own words if it announces several calls", () => {
     const calls = ["a", "b"].map((file_path) => call("Read", { file_path }));
     expect(activityWords(performing(calls, "Reading the manifests"))).toBe("Reading the manifests");
   });
@@ -141,7 +141,7 @@ describe("the result of a call", () => {
     expect(words({}, { outcome: "error", content })).toBe("error: No such file. Try another.");
   });
 
-  it("of a call that the user denied or interrupted is one word, not the text for the model", () => {
+  it("is one word, not the text for the model, if the user denied or interrupted the call", () => {
     const result = { outcome: "denied", milliseconds: 1, ...text("The user denied this call. Continue.") } as const;
     const denied = (message?: string, by = "ana") =>
       resultWords({
@@ -155,7 +155,7 @@ describe("the result of a call", () => {
     expect(words({}, { outcome: "cancelled", ...text("[Cancelled.]") }, "Bash")).toBe("interrupted");
   });
 
-  it("of a task contains no markup for models", () => {
+  it("contains no markup for models if the call is a task", () => {
     const failure =
       '<task_error agent="x" id="a1" status="failed">\nNo &lt;task_ tokens left.\n</task_error>\n[1 call]\n[Do x.]';
     expect(words({}, { outcome: "error", ...text(failure) }, "Task")).toBe("failed: No <task_ tokens left.");
@@ -163,7 +163,7 @@ describe("the result of a call", () => {
     expect(words(launched, text("Agent a1 is running in the background"), "Task")).toBe("in the background");
   });
 
-  it("of a command is the number of its lines", () => {
+  it("is the number of output lines for a command", () => {
     expect(words({ exitCode: 0 }, text("a\nb\nc"), "Bash")).toBe("3 lines");
     expect(words({ exitCode: 0 }, text("(no output)"), "Bash")).toBe("");
     const marked = { name: "Bash", result: { outcome: "ok", milliseconds: 1, ...text("a\nb\n[Exit code 1.]") } };

@@ -13,7 +13,7 @@ import {
 } from "../../protocol/index.ts";
 import { orAbort } from "../or-abort.ts";
 
-/** Queue of tool calls that wait for approval. */
+/** Queue of tool calls that are waiting for approval. */
 export interface ApprovalQueue {
   /** Whether a user, a program or another process may answer. */
   readonly attended: boolean;

@@ -31,7 +31,7 @@ export interface LimitText {
   readonly message: string;
 }
 
-/** A limit that does not allow what was requested. */
+/** A limit that does not allow the request. */
 export interface RefusedLimit extends LimitText {
   readonly limit: BudgetLimit;
   /** Owner of the limit: `session`, or the name of an agent. */

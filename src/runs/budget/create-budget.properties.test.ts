@@ -33,7 +33,10 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   fc.record({ do: fc.constant("spawn" as const), node: fc.nat() }),
 );
 
-/** A simple model of a budget: every entry counts for each ancestor. Costs are in cents, so that sums are exact. */
+/**
+ * A simple model of a budget, in which every entry is charged to each ancestor. Costs are in cents, so that sums are
+ * exact.
+ */
 interface Book {
   readonly budget: Budget;
   readonly limits: BudgetLimits;
@@ -49,7 +52,7 @@ function chainOf(book: Book | undefined): Book[] {
 }
 
 describe("any tree of budgets, with operations in any order,", () => {
-  it("grants exactly what fits into every ancestor, and accounts for all of it", () => {
+  it("grants exactly the requests that fit into every ancestor's budget, and accounts for all of them", () => {
     fc.assert(
       fc.property(limits, fc.array(step, { maxLength: 60 }), (rootLimits, steps) => {
         const bookOf = (budget: Budget, own: BudgetLimits, parent?: Book): Book => {

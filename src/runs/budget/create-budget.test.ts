@@ -59,7 +59,7 @@ describe("a budget", () => {
     });
   });
 
-  it("of a subagent is subject to its own limit and every ancestor's", () => {
+  it("applies a subagent's own limit and every ancestor's", () => {
     const budget = session({ usd: 1 });
     const outer = budget.child({ usd: 0.5 }, "planner");
     const inner = outer.child({ usd: 0.6 }, "reviewer");
@@ -100,7 +100,7 @@ describe("a budget", () => {
     expect(message).toMatch(/^The session can't make this call: .* 100 tokens left; it needs 101 tokens\)\./);
   });
 
-  it("in dollars refuses a model without a known price", () => {
+  it("refuses a model without a known price if the limit is in dollars", () => {
     const child = session({ usd: 2 }).child({}, "reviewer");
     const refusal = refused(child.reserve({ tokens: 1, model: "llama" }));
     expect(refusal).toMatchObject({ limit: "usd", owner: "session", pending: false });
@@ -326,7 +326,7 @@ describe("the time limit", () => {
 });
 
 describe("the 80% warning", () => {
-  it("about the number of agents appears only for budgets that start some", () => {
+  it("appears for limits on agents only if the budget's agent starts agents", () => {
     const budget = session({ spawns: 6 }, 5);
     const child = budget.child({}, "worker");
     for (let agent = 0; agent < 5; agent++) budget.spawn();

@@ -16,7 +16,7 @@ import { askHooks } from "../host/ask-hooks.ts";
 import type { RunHost } from "../host/run-host.ts";
 import { questionsIn } from "../tools/ask-user-question.ts";
 
-/** Decision on a call by rules and hooks. Hooks may have changed the input of the call. */
+/** Decision on a call by rules and hooks. Hooks may have changed the call's input. */
 export type DecidedCall = { readonly call: ToolCall; readonly requested: DurableEvent } & (
   | { readonly effect: "refused"; readonly outcome: "error" | "denied"; readonly message: string }
   | CallToApprove

@@ -57,7 +57,7 @@ export interface RunServices {
   readonly agentUpdates?: AgentUpdates | undefined;
   /** Absent if there are no hooks. */
   readonly hooks?: Hooks | undefined;
-  /** The other agents of the session. Absent if the agent can't delegate. */
+  /** The session's other agents. Absent if the agent can't delegate. */
   readonly retinue?: Retinue;
 }
 
@@ -161,7 +161,7 @@ export interface LiveAgent {
 /** A message to an agent with a run in progress. */
 export type Message = Pick<EventOf<"prompt.received">, "content" | "from" | "promptId">;
 
-/** The other agents of the session, as a run uses them. */
+/** Access to the session's other agents for a run. */
 export interface Retinue {
   readonly registry: RunRegistry;
   /** Starts a background agent without a tool call and waits for it. Stops the agent if the signal fires. */

@@ -370,7 +370,7 @@ export class Dispatcher implements Retinue {
     const isFirst = thread.state.asked === undefined;
     const texts = isFirst && fork ? firstPrompt(terms.prompt, fork) : [terms.prompt];
     const prompt = how === "continued" && !isFirst ? [] : texts;
-    // Earlier spending matters only if the agent has a budget of its own.
+    // Earlier spending matters only if the agent has its own budget.
     const isLimited = Object.keys(prepared.budget).length > 0;
     const spent = isLimited ? await this.registry.spent(agentId) : undefined;
     this.launch(subagent, { prepared, parent, thread, prompt, spent, promptId: resumed?.promptId });

@@ -99,7 +99,7 @@ function canBeCached(head: Head, model: Model): boolean {
   return headLength(head) >= cacheMinimumTokens * LEAST_BYTES_PER_TOKEN;
 }
 
-/** Data shared by the forks that one answer's calls start. */
+/** Data shared by all forks that were started by calls in the same answer. */
 export interface ForkSiblings {
   readonly prefix: SharedPrefix;
   readonly calls: readonly CallId[];

@@ -22,7 +22,7 @@ export interface LaunchOptions {
   readonly prompt: readonly string[];
   /** Id of the prompt, if a user or a program sent it instead of the parent. */
   readonly promptId?: PromptId | undefined;
-  /** Amounts that the subagent spent in earlier runs, if it has a budget of its own. */
+  /** Amounts that the subagent spent in earlier runs, if it has its own budget. */
   readonly spent?: BudgetSpent | undefined;
   readonly output?: OutputCheck | undefined;
   readonly parent: LiveAgent;

@@ -36,7 +36,7 @@ export interface SubagentPorts {
   readonly interactive: boolean;
   /** Whether agents may work in the background. */
   readonly mayBackground: boolean;
-  /** Returns the tools that any agent of the session can have. */
+  /** Returns the tools that any of the session's agents can have. */
   readonly tools: () => readonly ToolDeclaration[];
   /** Built-in tools that are not available in this session, with the reason. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];

@@ -89,7 +89,7 @@ describe("a delegation tool", () => {
     expect(prepared()).toBe(0);
   });
 
-  it("for plan mode works only for the main agent", async () => {
+  it("works only for the main agent if it controls plan mode", async () => {
     const { plan } = sessionWith("a1", 2);
     for (const tool of plan) {
       const output = await tool.run({ plan: "x" }, contextOf("a1"));

@@ -38,7 +38,7 @@ export function createSkillRunner(dispatcher: Dispatcher): SkillRunner {
   };
 }
 
-/** An agent that the model can call as a tool with a name of its own. */
+/** An agent that the model can call as a separate tool. */
 export interface AgentToolSpec {
   readonly name: string;
   readonly description: string;

@@ -35,7 +35,7 @@ function call({ name, target = "x", input = {}, text = "", outcome = "ok", detai
 const shown = (given: Given): readonly string[] => texts(callRows(call(given), { columns: 60 }));
 
 describe("a call", () => {
-  it("of a command shows the number of its lines, and the last ones", () => {
+  it("shows the number of output lines and the last lines of a command", () => {
     const text = "one\ntwo\nthree\nfour";
     const details = { exitCode: 0 };
     expect(shown({ name: "Bash", target: "npm test", text, details })).toEqual([
@@ -96,7 +96,7 @@ describe("a call", () => {
     expect(shown({ name: "Bash", ...bash })).toEqual([expect.stringMatching(/– Bash .*interrupted · 6\.7 s$/)]);
   });
 
-  it("of an agent shows the first sentence of its report, or that the agent works in the background", () => {
+  it("shows the first sentence of an agent's report, or that the agent works in the background", () => {
     const text = '<task_result agent="x" id="a1">\nPrices round twice. More.\n- two\n</task_result>\n[1 tool call]';
     expect(shown({ name: "Task", text })).toEqual([expect.stringMatching(/✓ Task/), "    Prices round twice."]);
     const details = { status: "async_launched" };
@@ -105,7 +105,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("of TodoWrite shows the list", () => {
+  it("shows the to-do list that TodoWrite wrote", () => {
     const todos = [
       { content: "Look", status: "completed" },
       { content: "Fix", status: "in_progress" },
@@ -185,7 +185,7 @@ describe("an error", () => {
     return texts(createConversationPrinter().update(agentOf(view, "main")!, { columns: 80, rows: 10 }).rows).join("\n");
   };
 
-  it("and a refusal are shown once", () => {
+  it("is shown once, and so is a refusal", () => {
     const message = "anthropic rejected the key (401).";
     const failed = { type: "model.failed", turn: 1, error: { message }, partial: [] } as unknown as DurableEvent;
     const end = runEnded({ outcome: "failed", reason: "model_error", message });

@@ -14,7 +14,7 @@ export function newHistory(prompts: readonly string[] = []): History {
   return { prompts: kept, index: kept.length, draft: "" };
 }
 
-/** Adds a prompt, and starts a new one. The same prompt twice in a row is kept once. */
+/** Adds a prompt, and starts a new one. A prompt that repeats the last one is not added. */
 export function addPrompt({ prompts }: History, prompt: string): History {
   return newHistory(prompts.at(-1) === prompt ? prompts : [...prompts, prompt]);
 }

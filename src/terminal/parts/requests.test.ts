@@ -49,7 +49,7 @@ describe("the keys of a request", () => {
     await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { answer: "allow" } }]);
   });
 
-  it("of a question are shown as soon as they have an effect", async () => {
+  it("are shown for a question as soon as they have an effect", async () => {
     const clock = stopClock();
     const terminal = await openTestTerminal();
     terminal.happen(started());
