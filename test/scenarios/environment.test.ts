@@ -48,7 +48,7 @@ describe("the environment of an agent", () => {
     const [text, ...more] = toldIn(model.requests("MAIN")[1]);
     expect(more).toEqual([]);
     expect(text).toContain("Git repository: no\nModel: scripted/scripted-1\nPermission mode: default. ");
-    expect(text).toContain("No one can approve such calls here, so they are denied.");
+    expect(text).toContain("No one can approve calls or answer questions during this run.");
     expect(text).toMatch(/Commands: they run (in a|without a) sandbox/);
   });
 

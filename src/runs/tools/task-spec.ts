@@ -71,7 +71,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
 
 const backgroundProperties = {
   run_in_background: { type: "boolean" },
-  name: { type: "string", description: "A name by which SendMessage, TaskOutput and TaskStop find the agent." },
+  name: { type: "string", description: "A name by which SendMessage, TaskOutput, TaskStop and resume find the agent." },
 };
 
 function describeTask({ list, background, parallel, forks, interactive }: DelegationOffer): string {
@@ -81,23 +81,23 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
     `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. In its prompt, give the goal, the paths and facts you know, whether it may change files, and what to report. Settle open questions with the user first, because subagents usually can't ask. The agent's calls need the same approvals as yours, even in the background.`,
     ...(parallel
       ? [
-          "Several calls in one turn run in parallel. Do not let two agents edit the same files, unless each has isolation.",
+          "Several calls in one turn run in parallel. Do not let two agents edit the same files, unless each has isolation, and do not edit files that a running agent is working on.",
         ]
       : []),
     ...(background
       ? [
-          "With run_in_background, you keep working, and the report arrives in a notice, even if you have already given your answer. Do not poll; to wait after all, use TaskOutput with `block`. Omit run_in_background if you would only wait for the report.",
+          "With run_in_background, you keep working, and the report arrives in a notice, even if you have already given your answer. Do not poll; if you need to wait after all, use TaskOutput with `block`. Omit run_in_background if you would only wait for the report.",
         ]
       : []),
     ...(forks ? [forkNote] : []),
   ];
   const lines = notes.map((note) => `- ${note}`).join("\n");
   const agents = list.text === "" ? "" : `\nAgents:\n${list.text}`;
-  return `Starts a subagent, which works on a task by itself and returns one report. The user does not see the report.\n${lines}${agents}`;
+  return `Starts a subagent, which works on a task by itself and returns one report. The user does not see the report, so put what matters into your answer.\n${lines}${agents}`;
 }
 
 const aboutForks =
-  "Without subagent_type, or with fork, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. Use a fork when the task depends on much of what was said or read here; otherwise name an agent, which needs less context. context_turns, allowed_tools and read_only are only for forks; isolation and model are not for forks.";
+  "Without subagent_type and resume, or with fork, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. Use a fork when the task depends on much of what was said or read here; otherwise set a subagent_type, which needs less context. context_turns, allowed_tools and read_only are only for forks; isolation and model are not for forks.";
 
 const forksInBackground = "A fork works in the background, and its report arrives in a notice.";
 
@@ -127,7 +127,7 @@ const forkProperties: Readonly<Record<string, JsonSchema>> = {
   context_turns: {
     type: "integer",
     minimum: 1,
-    description: "Newest turns that the fork knows. Default: all.",
+    description: "How many of your latest responses the fork knows, with their results. Default: all.",
   },
   allowed_tools: {
     type: "array",
