@@ -8,21 +8,24 @@ interface Resumed {
   readonly agentId?: string | undefined;
   /** Whether the agent has nothing to do without a prompt. */
   readonly needsPrompt?: boolean | undefined;
+  /** Whether the session waits for answers even if no request is open now. */
+  readonly isAsking?: boolean | undefined;
 }
 
 /**
  * Returns the command that resumes a session or one of its agents from the current directory. If requests for approval
  * are open, they stay open.
  */
-export async function resumeCommand({ host, session, agentId, needsPrompt = false }: Resumed): Promise<string> {
+export async function resumeCommand(resumed: Resumed): Promise<string> {
+  const { host, session, agentId, needsPrompt = false, isAsking = false } = resumed;
   const { id, cwd } = session;
   // A server opens the session with its own options.
-  const open = host.option === "" ? await host.approvals({ sessionId: id }) : [];
+  const waits = host.option === "" && (isAsking || (await host.approvals({ sessionId: id })).length > 0);
   const parts = [
     `retinue resume ${agentId === undefined ? id : `${id}/${agentId}`}`,
     needsPrompt ? ' "…"' : "",
     resumeOptions(cwd, host.option),
-    open.length > 0 ? " --on-ask wait" : "",
+    waits ? " --on-ask wait" : "",
   ];
   return parts.join("");
 }

@@ -345,7 +345,30 @@ describe("moving a subagent", () => {
     expect(lines.filter(({ type }) => type === "run.started")).toHaveLength(1);
   });
 
-  it("can be undone: its parent continues, and the agent stays in the background", async () => {
+  it("to the foreground ends when all agents are moved to the background, as with Ctrl+B", async () => {
+    const { promise: between, keep: goOn } = promised();
+    const { session } = await open({
+      MAIN: [
+        { calls: [task("PART: look.", { run_in_background: true })] },
+        { calls: [{ name: "Bash", input: { command: "true" } }], after: between },
+        { text: "Without the report.", hangs: true },
+      ],
+      PART: [{ text: "So far.", hangs: true }],
+    });
+    const watched = watch(session);
+    const isRequest = (turn: number) => ofMain((event) => event.type === "model.requested" && event.turn === turn);
+    void session.prompt("MAIN: go");
+    const agentId = await subagent(watched);
+    await watched.until(isRequest(2));
+    expect(await session.subagents.foreground(agentId)).toMatchObject({ status: "done" });
+    goOn();
+    await watched.until(ofMain((event) => event.type === "tool.ended" && event.name === "Bash"));
+    expect(await session.moveToBackground()).toEqual([agentId]);
+    await watched.until(isRequest(3));
+    await session.close();
+  });
+
+  it("to the foreground can be undone: its parent continues, and the agent stays in the background", async () => {
     const { promise: between, keep: goOn } = promised();
     const { session } = await open({
       MAIN: [

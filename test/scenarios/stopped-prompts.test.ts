@@ -104,6 +104,24 @@ describe("a request that is open when the session is resumed without a terminal"
     expect(await start("resume", id, "--on-ask", "deny").ended).toMatchObject({ code: 0, stdout: "Denied.\n" });
     expect(existsSync(join(place.cwd, "one"))).toBe(false);
   });
+
+  it("can be the last one: the session still asks when it is resumed with the command that is shown", async () => {
+    const { place, start } = await open({ "MAIN:": [bash("mkdir one"), bash("mkdir two"), say("Made.")] });
+    const run = (...args: string[]) => start(...args).ended;
+    const first = start("-p", "MAIN: go", "--on-ask", "wait");
+    await first.told("mkdir one is waiting");
+    first.child.kill("SIGKILL");
+    await first.ended;
+    const [{ requestId }] = JSON.parse((await run("approvals", "list", "--json")).stdout);
+    const { stdout } = await run("approvals", "answer", requestId, "allow");
+    const [, command = ""] = /(retinue resume .*)\n$/.exec(stdout) ?? [];
+    const second = start(...command.split(" ").slice(1));
+    await second.told("mkdir two is waiting");
+    const [next] = JSON.parse((await run("approvals", "list", "--json")).stdout);
+    await run("approvals", "answer", next.requestId, "allow");
+    expect(await second.ended).toMatchObject({ code: 0, stdout: "Made.\n" });
+    expect(existsSync(join(place.cwd, "two"))).toBe(true);
+  });
 });
 
 describe("an answer to a request", () => {

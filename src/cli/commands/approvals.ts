@@ -1,6 +1,7 @@
 import type { AnswerRequest, UserQuestion } from "../../app/index.ts";
 import { approvalText, breakLines, describeRequest, oneLine } from "../../client/index.ts";
 import { formatDuration, showExactly, stripControls } from "../../lib/index.ts";
+import type { SessionId } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { chooseHost, listedDirectory } from "../host/choose-host.ts";
@@ -178,6 +179,11 @@ function replyTemplate(questions: readonly UserQuestion[]): string {
   return questions.map(({ multiSelect }) => (multiSelect ? "NUMBERS|TEXT" : "NUMBER|TEXT")).join(" ");
 }
 
+/** Returns the command that resumes a session, which may ask for further approvals. */
+async function resumption(host: SessionHost, sessionId: SessionId): Promise<string> {
+  return resumeCommand({ host, session: await host.find(sessionId), isAsking: true });
+}
+
 async function answer(command: AnswerCommand, host: SessionHost): Promise<string> {
   const { json, kind: _kind, server: _server, ...request } = command;
   const { request: answered, answer: given } = await host.answer(request);
@@ -186,9 +192,7 @@ async function answer(command: AnswerCommand, host: SessionHost): Promise<string
   const { call, requestId, sessionId } = question;
   const about = approvalText(call).call;
   const rule = given.always ? ` From now on ${showExactly(given.always.rule)} is allowed.` : "";
-  const later = isRunning
-    ? ""
-    : ` It takes effect when the session is resumed: ${await resumeCommand({ host, session: await host.find(sessionId) })}`;
+  const later = isRunning ? "" : ` It takes effect when the session is resumed: ${await resumption(host, sessionId)}`;
   if (given.replies !== undefined) {
     const texts = given.replies.map((reply) => oneLine(reply.join(", ")));
     return `${flat(`${requestId} answered: ${texts.join("; ")}.${later}`)}\n`;
