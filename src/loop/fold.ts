@@ -144,7 +144,7 @@ function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopSt
   return isKnown ? { ...state, awaited: [...state.awaited, runId] } : state;
 }
 
-/** Applies the resumption of a subagent, by a call of this agent or without one. */
+/** Applies the resumption of a subagent, with or without a call by this agent. */
 function agentResumed(state: LoopState, { callId, agentId, runId, by, replaces }: EventOf<"agent.resumed">): LoopState {
   if (callId !== undefined) return withCall(state, callId, { status: "started", agentId, resumes: runId });
   // A run that continues one that was cut off replaces it. The report of a run that a person adds to is still delivered.

@@ -110,7 +110,7 @@ export function matchRequest<Request extends Pick<ListedRequest, "question"> & {
     if (found) return found;
   }
   const ids = waiting.map(({ question }) => shortId(question.requestId));
-  const open = ids.length === 0 ? "No request waits for an answer." : `Waiting for an answer: ${listed(ids)}.`;
+  const open = ids.length === 0 ? "No request is waiting for an answer." : `Waiting for an answer: ${listed(ids)}.`;
   throw problem(`There is no request "${request}"`, cure === undefined ? open : `${open} ${cure}`);
 }
 
@@ -138,7 +138,7 @@ function shortId(requestId: string): string {
   return requestId.replace(/^ask_/, "");
 }
 
-/** Returns the answer that a user's words mean for a request. Throws a `UserError` if they are not an answer to it. */
+/** Converts what the user wrote to an answer. Throws a `UserError` if it does not answer the request. */
 export async function answerFor(question: ApprovalQuestion, answering: Answering): Promise<ApprovalAnswer> {
   const { verb, by, message, inputJson, pattern, project, replies = [], cwd } = answering;
   if (verb === "deny") return { answer: "deny", by, message };

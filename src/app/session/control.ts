@@ -145,7 +145,7 @@ export function createControl(options: ControlOptions): Control {
     { promptId, when }: { readonly promptId: PromptId; readonly when: "now" | "next" },
   ): Promise<Outcome> {
     if (when === "now" && (await runs.tell(content, promptId)))
-      return done("The main agent reads the message before its next step.");
+      return done("The main agent will read the message before its next step.");
     const { heldPrompts } = runs;
     const accepted = await runs.accept(content, promptId);
     if (accepted === "started") return done(`The main agent has started.${receivedFirst(heldPrompts)}`);

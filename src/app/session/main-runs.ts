@@ -354,7 +354,7 @@ export class MainRuns {
       await recorded.catch(() => undefined);
       await waiting.turn.promise;
       outlet.signal.removeEventListener("abort", onAbort);
-      // The prompt may have been withdrawn or held, or the session closed, after the run before this one had ended.
+      // The prompt may have been withdrawn or held, or the session closed, after the previous run ended.
       if (this.waiting[0] !== waiting) return this.notRun(runId, waiting);
       this.waiting.shift();
       return forward(this.start({ content, promptId, output, runId }), outlet);

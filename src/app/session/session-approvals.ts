@@ -31,7 +31,7 @@ export function keepOpenRequests(options: SessionOptions, inbox: Inbox): Session
   return { ...options, onAsk: "wait" };
 }
 
-/** Creates the approval queue of a session. A resumed session keeps the requests and answers of earlier processes. */
+/** Creates a session's approval queue. A resumed session keeps the requests and answers from earlier processes. */
 export async function openApprovals(
   { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
   context: SessionContext,

@@ -79,7 +79,7 @@ async function queueText({ host, session }: Steered, withdrawn: number | undefin
   return `${said} "${resume}" sends ${them}, "${withdraw}" withdraws ${them}.`;
 }
 
-/** Returns the options with which a session is continued without a prompt. `--json` is short for a format. */
+/** Returns the options for continuing a session without a prompt. `--json` is short for an output format. */
 function openingOptions({ id }: HostSession, options: ReadOptions): PrintOptions {
   if (options.has("json") && options.has("output-format"))
     throw usageError("--json and --output-format both name a format", "Use one of them.");
@@ -213,7 +213,7 @@ async function notRunning({ host, session, verb, agent }: Steered): Promise<Outc
   const code = exitCodes.succeeded;
   if (verb === "message") {
     const resume = await resumeCommand({ host, session });
-    const message = `The session is not running. The message is delivered when it is resumed: ${resume}`;
+    const message = `The session is not running. The message will be delivered when it is resumed: ${resume}`;
     return { isRunning, status: "recorded", message, code };
   }
   if (verb === "stop") {

@@ -47,7 +47,10 @@ export interface HostSession
   readonly isIdle: boolean;
   /** Number of prompts that no agent has received: in the queue, or sent while the session was not running. */
   readonly waitingPrompts: number;
-  /** Name of the worker that a parked session of a server waits for. The session then continues automatically. */
+  /**
+   * Name of the worker that a server's parked session is waiting for. The session continues automatically when the
+   * worker returns.
+   */
   readonly waitsFor?: string | undefined;
   /** Whether a server's parked session was stopped, so that it does not continue automatically. */
   readonly wasStopped?: boolean | undefined;

@@ -54,7 +54,7 @@ export async function printRun(options: PrintOptions): Promise<number> {
       return;
     }
     if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
-    // A request for approval can still be answered after the terminal was closed.
+    // A request for approval can still be answered after the terminal has been closed.
     if (signal !== "SIGINT" && way === "wait") return void session?.park().catch(() => undefined);
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
     // Without this, a run on a full disk would wait for free space to record its end.
@@ -132,7 +132,7 @@ interface RunContext extends Outputs {
   readonly signal: AbortSignal;
   /** Whether the reader of standard output has closed it. */
   readonly isAbandoned: () => boolean;
-  /** Called before the session opens. From then on, the session must be closed before the process ends. */
+  /** Called before the session opens. After that, the session must be closed before the process ends. */
   readonly onOpening: (way: AskingWay) => void;
   readonly onStart: (run: Run, session: Session) => void;
 }
@@ -207,7 +207,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
   }
 }
 
-/** Returns how calls that need approval are handled. Throws if the user wants to be asked and there is no terminal. */
+/** Returns how to handle calls that need approval. Throws if the user wants to be asked and there is no terminal. */
 function askingWay(options: PrintOptions): AskingWay {
   const { onAsk } = options;
   if (onAsk === undefined) return isWatched() ? "ask" : hasOpenRequests(options) ? "wait" : "deny";

@@ -235,7 +235,7 @@ export function promptsText(count = 0): string {
   return count === 0 ? "" : `, ${plural(count, "prompt")} waiting`;
 }
 
-/** Describes what a parked session of a worker waits for. */
+/** Describes what a worker's parked session is waiting for. */
 export function waitingFor(worker: string): string {
   return `worker ${worker} is not connected; continues automatically when it returns`;
 }
