@@ -15,7 +15,7 @@ describe("prompts that no agent has received when a session is stopped", () => {
       const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
       await hasLines(place, "tool.started");
       const id = sessionIdOf(transcriptPath(place) ?? "");
-      expect((await run("message", id, "And then this.", "--next")).stdout).toContain("is sent when it is resumed");
+      expect((await run("message", id, "And then this.", "--next")).stdout).toContain("will be sent when it is resumed");
       expect((await run("ps")).stdout).toContain("working, 1 prompt waiting");
       const stopped = await run("stop", `${id}${agent}`);
       expect(stopped).toMatchObject({
@@ -235,7 +235,7 @@ describe("stream-json", () => {
       .split("\n")
       .map((line) => JSON.parse(line));
     expect(lines.filter(({ subtype }) => subtype === "notice")).toMatchObject([
-      { message: "Another terminal stops all agents." },
+      { message: "Another terminal is stopping all agents." },
     ]);
     expect(lines.at(-1)).toMatchObject({ type: "result" });
   });

@@ -54,5 +54,5 @@ export async function openApprovals(
 
 function leftOpen(count: number): string {
   const [are, them] = count === 1 ? ["is", "it"] : ["are", "them"];
-  return `${plural(count, "request")} for approval ${are} still open from before, so this session waits for answers. To deny ${them} instead, pass the option \`onAsk: deny\`.`;
+  return `${plural(count, "request")} for approval ${are} still open from before, so this session waits for answers. To deny ${them} instead, pass the \`onAsk: deny\` option.`;
 }
