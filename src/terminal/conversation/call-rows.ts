@@ -145,7 +145,7 @@ export function isAsking({ approval }: CallItem): boolean {
   return approval !== undefined && approval.answer === undefined;
 }
 
-/** Returns a call that has no result yet: what it does, or what its agent asks for. */
+/** Returns the row for a call that has no result yet: what it is doing, or what its agent asks for. */
 export function openCall(item: CallItem, cwd: string | undefined): Row {
   if (isAsking(item)) return [span("  "), span("?", "strong"), activitySpan(` ${wishWords(item, cwd)}`)];
   return [span("  "), span("●", "accent"), activitySpan(` ${callWords(item)}`)];

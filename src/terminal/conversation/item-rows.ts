@@ -56,7 +56,7 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
         rows: [...markdownRows(item.text, columns, codeColumns(options.columns)), ...(item.isCutOff ? [CUT_OFF] : [])],
       };
     case "call":
-      // A whole call is surrounded by blank rows, like a text.
+      // A call shown in full is surrounded by blank rows, like a text.
       if (options.isWhole) return { kind: "text", rows: wholeCallRows(item, { ...options, columns }) };
       return { kind: "call", rows: callRows(item, { ...options, columns }) };
     case "notice":

@@ -161,7 +161,7 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
   app.open(layer);
 }
 
-/** Returns a call that has no result yet: one that waits for the user, or one that is running. */
+/** Returns a call that has no result yet: one that is waiting for the user, or one that is running. */
 function openCallRow(
   item: CallItem,
   { columns, cwd }: { readonly columns: number; readonly cwd: string | undefined },
@@ -188,7 +188,7 @@ function headRows(agent: AgentView, app: App, columns: number): readonly Row[] {
     model,
   ];
   const state = activitySpan(`    ${activityWords(agent)}`);
-  // What the agent does is not cut for figures.
+  // The agent's activity is not cut to make room for figures.
   const room = columns - widthOf(state.text) - 3;
   const figures = all.filter((_, index) => widthOf(all.slice(0, index + 1).join(" · ")) <= room);
   return [

@@ -30,8 +30,8 @@ export function linesOf(diff: string): readonly DiffLine[] {
 const MANY = 250_000;
 
 /**
- * Returns how one text becomes another, line by line. Lines that both have are shown once if the texts are short.
- * `first` is the number of the first line in the file, if it is known.
+ * Compares two texts line by line. Common lines are shown once if the texts are short. `first` is the number of the
+ * first line in the file, if it is known.
  */
 export function changedLines(before: string, after: string, first?: number): readonly DiffLine[] {
   const [old, next] = [before, after].map((text) => (text === "" ? [] : text.split("\n"))) as [string[], string[]];

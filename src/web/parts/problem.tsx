@@ -8,7 +8,7 @@ interface ProblemProps {
   readonly children: ReactNode;
 }
 
-/** Shows what is wrong in place of the content. */
+/** Shows a problem in place of the content. */
 export function Problem({ title, isPage, children }: ProblemProps): ReactNode {
   return (
     <div className="problem" role="alert">

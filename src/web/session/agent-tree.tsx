@@ -31,7 +31,7 @@ interface AgentTreeProps {
   readonly liveAt: ReadonlyMap<AgentId, number>;
 }
 
-/** The agents of a session as a tree, with what each one is doing. Only the visible rows are drawn. */
+/** Shows a session's agents as a tree, with what each one is doing. Only the visible rows are drawn. */
 export function AgentTree({
   view,
   found,
@@ -42,7 +42,7 @@ export function AgentTree({
   onSearch,
   liveAt,
 }: AgentTreeProps): ReactNode {
-  /** Key of the group that the keys have reached, if it is not the selected agent that they apply to. */
+  /** Key of the group that the keyboard applies to, if it does not apply to the selected agent. */
   const [groupKey, setGroupKey] = useState<string>();
   const scroller = useRef<HTMLDivElement>(null);
   const isSearched = search.trim() !== "";

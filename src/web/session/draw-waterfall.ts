@@ -195,7 +195,7 @@ function drawAxis(context: CanvasRenderingContext2D, drawing: Drawing, color: (n
   }
 }
 
-/** Returns the lane at a place of the canvas. */
+/** Returns the lane at a point on the canvas. */
 export function laneAt({ lanes, top }: Pick<Drawing, "lanes" | "top">, y: number): Lane | undefined {
   const place = y - TOP + top;
   return lanes.find((lane) => place >= lane.y && place < lane.y + lane.height);

@@ -230,7 +230,7 @@ function isGone({ closed, link }: SessionState): boolean {
   return closed === "deleted" || link.error?.code === "unknown_session";
 }
 
-/** Says what is wrong with the session or its connection, and what to do. */
+/** Shows problems with the session or its connection, and what to do. */
 function problemOf(state: SessionState, isAlone: boolean): ReactNode {
   const { link, view, info } = state;
   const isPage = isAlone || undefined;

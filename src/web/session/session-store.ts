@@ -15,7 +15,7 @@ import type { AgentId, Line, SessionClosed, SessionId, SessionInfo } from "../..
 import { asClientError, type Link, linkOf, type ServerStore } from "../state/server-store.ts";
 import { createStore, type Store, until } from "../state/store.ts";
 
-/** Everything that the page knows about a session that it shows. */
+/** Everything that the page knows about the session that it shows. */
 export interface SessionState extends FoldedSession {
   readonly info?: SessionInfo | undefined;
   readonly link: Link;

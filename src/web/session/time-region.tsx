@@ -12,7 +12,7 @@ interface TimeRegionProps {
   readonly selected: AgentId;
 }
 
-/** When things happened, or what they cost. */
+/** Shows when things happened, or what they cost. */
 export function TimeRegion({ state, rows, onToggle, selected }: TimeRegionProps): ReactNode {
   const { view, spans, usage, info } = state;
   const [shown, setShown] = useState<"time" | "usage">("time");

@@ -34,11 +34,13 @@ interface TranscriptProps {
   readonly fault: TranscriptFault | undefined;
   /** Loads the transcript again. */
   readonly onRetry: () => void;
-  /** Cost of the agent and all agents below it, if there are some. */
+  /** Cost of the agent and all agents below it, if there are any. */
   readonly totalUsd: number | undefined;
 }
 
-/** The conversation of an agent, newest at the bottom. Scrolls with new items while the reader is at the bottom. */
+/**
+ * Shows an agent's conversation, newest items at the bottom. Scrolls with new items while the reader is at the bottom.
+ */
 export function Transcript({
   agent,
   fault: { unreadable, error } = {},

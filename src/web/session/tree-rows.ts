@@ -17,7 +17,7 @@ export type TreeRow =
 
 export type GroupRow = Extract<TreeRow, { kind: "group" }>;
 
-/** Number of agents up to which all of them are shown as a tree. */
+/** Maximum number of agents that are all shown as a tree. */
 export const FEW = 50;
 
 interface Grouping {
