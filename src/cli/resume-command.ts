@@ -4,7 +4,7 @@ import type { HostSession, SessionHost } from "./host/session-host.ts";
 interface Resumed {
   readonly host: SessionHost;
   readonly session: Pick<HostSession, "id" | "cwd">;
-  /** Agent to resume. By default, the session with its main agent. */
+  /** Agent to resume. Defaults to the main agent. */
   readonly agentId?: string | undefined;
   /** Whether the agent has nothing to do without a prompt. */
   readonly needsPrompt?: boolean | undefined;

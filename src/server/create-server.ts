@@ -179,7 +179,9 @@ function acceptedHosts({
   return new Set([...names, ...allowed].map((name) => name.toLowerCase()));
 }
 
-/** Returns the name of the server in addresses. No client can connect to the address that stands for all interfaces. */
+/**
+ * Returns the server's host name for addresses. No client can connect to the address that represents all interfaces.
+ */
 function urlHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";
   return host.includes(":") ? `[${host}]` : host;

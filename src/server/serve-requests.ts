@@ -84,7 +84,7 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
   http.on("clientError", (error, socket) => {
     const response = responses.get(socket);
     const isResponding = response?.headersSent && !response.writableFinished;
-    // Nobody reads an answer on a broken connection, and nothing can be inserted into another answer.
+    // No one can read a response on a broken connection, and nothing can be inserted into another response.
     if (errorCode(error) === "ECONNRESET" || !socket.writable || isResponding) socket.destroy();
     else refuseConnection(socket, malformed(error));
   });
@@ -123,7 +123,7 @@ function allowOrigin(outgoing: ServerResponse, origin: string): void {
   outgoing.setHeader("Vary", "Origin");
 }
 
-/** Explains why the parser of Node has refused a request. */
+/** Explains why Node's parser has refused a request. */
 function malformed(error: Error): HttpProblem {
   switch (errorCode(error)) {
     case "HPE_HEADER_OVERFLOW":
@@ -135,7 +135,7 @@ function malformed(error: Error): HttpProblem {
   }
 }
 
-/** Refuses a request that has no response of its own, and closes its connection. */
+/** Refuses a request that has no response object, and closes its connection. */
 function refuseConnection(socket: Duplex, { problem: { status, ...rest } }: HttpProblem): void {
   const body = Buffer.from(JSON.stringify({ status, ...rest }));
   socket.end(

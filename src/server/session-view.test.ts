@@ -14,7 +14,7 @@ import type { Line, SessionClosed } from "../protocol/index.ts";
 import { createTranscript } from "../transcript/index.ts";
 import { newPlace, said, startApi, startServer, startSession, type TestServer } from "./server.test-support.ts";
 
-/** Shows a session as a page does, until the state is as wanted. Returns the state, and the view that came first. */
+/** Shows a session like a page, until the state is as expected. Returns the state, and the initial view. */
 async function show(
   server: TestServer,
   id: string,
@@ -47,7 +47,7 @@ async function show(
   return { folded: folded!, first: first!, ...(closed && { closed }) };
 }
 
-/** Returns the state of a session from all its events. */
+/** Returns a session's state from all its events. */
 async function replay(server: TestServer, id: string, until: number): Promise<FoldedSession> {
   const session = createClient({ url: server.url, token: server.token }).sessions.open(id);
   let folded = newFoldedSession({ keep: 0 });
@@ -64,8 +64,8 @@ const settled = ({ view: { keep: _keep, connectedAt: _at, ...view }, spans, usag
   spans: { ...spans, version: 0 },
 });
 
-describe("the view of a session over HTTP", () => {
-  it("is what all events amount to, for every client that comes while agents work, and its items can be loaded", async () => {
+describe("a session's view over HTTP", () => {
+  it("is the same as folding all events, for every client that connects while agents are working, and its items can be loaded", async () => {
     const go = createDeferred<void>();
     const api = await startApi([
       said([{ tool: "Read", input: { file_path: "notes.txt" } }]),
@@ -96,7 +96,7 @@ describe("the view of a session over HTTP", () => {
     expect([opened.dropped, opened.items.length > 4]).toEqual([0, true]);
   });
 
-  it("contains what another process has written, and continues with what it writes", async () => {
+  it("contains another process's lines, and continues with new ones", async () => {
     const place = newPlace();
     const server = await startServer({ place });
     const clock = { now: Date.now, monotonic: () => performance.now() };

@@ -37,7 +37,7 @@ export function waitingRequests(search: RequestSearch): readonly ListedRequest[]
 export interface AnswerRequest {
   /** State directory. */
   readonly home: string;
-  /** Id of the request, or the start or end of it, with or without `ask_`. */
+  /** The request's id, or its start or end, with or without `ask_`. */
   readonly request: string;
   readonly verb: "allow" | "deny" | "always" | "reply";
   readonly by: string;
@@ -93,8 +93,8 @@ export async function giveAnswer({ question, inboxPath }: ListedRequest, answer:
 }
 
 /**
- * Finds a request by its id or a part of its id, first among those that wait for an answer. Throws a `UserError` that
- * lists the candidates unless exactly one matches.
+ * Finds a request by its id or part of its id, first among the open requests. Throws a `UserError` that lists the
+ * candidates unless exactly one matches.
  */
 export function matchRequest<Request extends Pick<ListedRequest, "question"> & { readonly status?: string }>(
   all: readonly Request[],
@@ -114,7 +114,7 @@ export function matchRequest<Request extends Pick<ListedRequest, "question"> & {
   throw problem(`There is no request "${request}"`, cure === undefined ? open : `${open} ${cure}`);
 }
 
-/** Number of requests that a message lists. */
+/** Maximum number of requests that a message lists. */
 const MAX_LISTED = 8;
 
 function listed(ids: readonly string[]): string {
@@ -156,16 +156,16 @@ export async function answerFor(question: ApprovalQuestion, answering: Answering
 }
 
 interface Answering extends Omit<AnswerRequest, "home"> {
-  /** Directory of the session. */
+  /** The session's directory. */
   readonly cwd: string | undefined;
 }
 
-/** Throws a `UserError` if a rule would not allow the call of a request. */
+/** Throws a `UserError` if a rule would not allow the requested call. */
 async function checkMatch(rule: string, { call, always, requestId }: ApprovalQuestion, cwd = "/"): Promise<void> {
   const tool = canonicalToolName(call.name);
   const [exact] = always;
   const isAllowedBy = (text: string): Promise<boolean> => isAllowed(call, { rule: text, tool, cwd });
-  // If the files of the call are on another machine, or another rule decides about it, this can't be told here.
+  // This can't be determined here if the call's files are on another machine, or if another rule decides on the call.
   if ((await isAllowedBy(rule)) || !(await isAllowedBy(exact ?? tool))) return;
   const cure = exact === undefined ? "Answer with allow." : `\`${always.join("` or `")}\` does.`;
   const asked = showExactly(`${tool} ${commandOf(call) ?? call.inputJson}`);

@@ -110,8 +110,8 @@ function hasCommands(inboxPath: string): boolean {
 }
 
 /**
- * Returns whether a session goes on with its work when it is resumed: agents that were working, or waiting work. The
- * prompts in the queue of a session that was stopped wait until someone resumes it.
+ * Returns whether a resumed session has work to continue: agents that were working, or queued work. If a session was
+ * stopped, the prompts in its queue stay there until someone resumes it.
  */
 export function hasUnfinishedWork(session: Pick<SteerRequest, "home" | "sessionId">): boolean {
   const { path, transcriptPath } = findInbox(session);

@@ -5,13 +5,13 @@ import { MAIN_AGENT, type PromptId } from "../../protocol/index.ts";
 import { inboxOf, openInbox, readTranscript } from "../../transcript/index.ts";
 import { systemClock } from "../system-clock.ts";
 
-/** A prompt that no agent has received yet: it is in the queue, or was sent while the session was not running. */
+/** A prompt that no agent has received yet. It is in the queue, or was sent while the session was not running. */
 export interface WaitingPrompt extends QueuedPrompt {
-  /** The agent that gets the prompt, as its sender named it. */
+  /** The agent that gets the prompt, by the name that the sender used. */
   readonly to: string;
 }
 
-/** Reads the prompts of a session that wait, oldest first, by the path of the main agent's transcript. */
+/** Reads a session's undelivered prompts, oldest first. Takes the path of the main agent's transcript. */
 export function readWaitingPrompts(transcriptPath: string, cache = new FileCache()): readonly WaitingPrompt[] {
   const inboxPath = inboxOf(transcriptPath);
   const queue = cache.get(transcriptPath, () => readQueue(transcriptPath));
@@ -26,13 +26,13 @@ export function readWaitingPrompts(transcriptPath: string, cache = new FileCache
   return [...waiting.values()];
 }
 
-/** Reads the prompts of a session that wait for their turn, by the path of the main agent's transcript. */
+/** Reads a session's queued prompts. Takes the path of the main agent's transcript. */
 function readQueue(transcriptPath: string): readonly QueuedPrompt[] {
   if (!hasQueued(transcriptPath)) return [];
   return readTranscript(transcriptPath).lines.reduce(fold, initialState).queue;
 }
 
-/** Returns whether a prompt has ever been queued. Most transcripts have none, so that they need not be parsed. */
+/** Returns whether a prompt has ever been queued. Most transcripts have none and need not be parsed. */
 function hasQueued(transcriptPath: string): boolean {
   try {
     return readFileSync(transcriptPath).includes('"type":"prompt.queued"');

@@ -68,7 +68,7 @@ export function createControl(options: ControlOptions): Control {
   const { registry } = dispatcher;
   /** Commands that are being carried out. The inbox has the receipts of the others. */
   const underWay = new Map<string, { readonly hash: string; readonly receipt: Promise<Receipt> }>();
-  /** Resolve when the parents of subagents know that prompts which were sent earlier have resumed them. */
+  /** Promises that resolve when the parents of subagents have been notified that earlier prompts resumed them. */
   const woken = new Map<PromptId, Deferred<void>>();
   /** Commands that were sent before this process opened the session. */
   let earlier: readonly Command[] = [];
@@ -348,7 +348,7 @@ export function createControl(options: ControlOptions): Control {
     );
   }
 
-  /** Carries out a command that was sent while the session was closed, and tells the user. Never rejects. */
+  /** Carries out a command that was sent while the session was closed, and notifies the user. Never rejects. */
   async function deliver(command: Command): Promise<void> {
     const isForMain = command.type === "prompt" && isMain(command.to);
     const isLater = outlivesProcess(command) && !isForMain && !isMainResumption(command);
@@ -367,7 +367,7 @@ export function createControl(options: ControlOptions): Control {
     return `Message sent while the session was closed, to ${agent}: ${shortened(textOf(content))}`;
   }
 
-  /** Returns whether a prompt that was sent while the session was closed was also withdrawn then. */
+  /** Returns whether a prompt was both sent and withdrawn while the session was closed. */
   function isWithdrawn(promptId: PromptId): boolean {
     return earlier.some((command) => command.type === "withdraw" && command.promptId === promptId);
   }
@@ -418,7 +418,8 @@ export function createControl(options: ControlOptions): Control {
       for (const command of commands) {
         const isWoken = createDeferred<void>();
         woken.set(command.id, isWoken);
-        // A subagent may have to wait for a slot before it can begin, but its parent must not be told that it has ended.
+        // A subagent may have to wait for a slot before it can begin, but its parent must not get a notice that it has
+        // ended.
         await Promise.race([deliver(command), isWoken.promise]);
         woken.delete(command.id);
       }
@@ -488,12 +489,12 @@ function refused(message: string): Outcome {
   return { status: "refused", message };
 }
 
-/** Says that a run which starts also receives the prompts in the queue. */
+/** Says that a new run also receives the prompts in the queue. */
 function receivedFirst(count: number): string {
   return count === 0 ? "" : ` It also gets ${plural(count, "prompt")} from the queue.`;
 }
 
-/** Describes what was stopped, and the prompts that are still in the queue of the main agent. */
+/** Describes what was stopped, and the prompts that are still in the main agent's queue. */
 function stopped({ stopped: ended, goesOn }: StopReceipt, queued = 0): Outcome {
   const isIdle = ended.length === 0 && goesOn.length === 0;
   const parts = [

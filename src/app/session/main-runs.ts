@@ -238,7 +238,7 @@ export class MainRuns {
     return waiting !== undefined || recorded !== undefined;
   }
 
-  /** Keeps the prompts in the queue from starting by themselves. They stay there, and the next run receives them. */
+  /** Keeps queued prompts from starting automatically. They stay in the queue, and the next run receives them. */
   holdQueue(): void {
     for (const waiting of this.waiting.splice(0)) {
       waiting.isHeld = true;
@@ -246,7 +246,7 @@ export class MainRuns {
     }
   }
 
-  /** Number of prompts in the queue that do not start by themselves. The next run receives them. */
+  /** Number of queued prompts that do not start automatically. The next run receives them. */
   get heldPrompts(): number {
     return this.leftOver().length;
   }

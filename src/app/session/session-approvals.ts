@@ -20,8 +20,8 @@ export function openSessionInbox(
 }
 
 /**
- * Lets a resumed session wait for answers if requests of an earlier process are open and the options do not say what
- * happens to them: a request must not be denied only because no one has said who answers it now.
+ * Makes a resumed session wait for answers if an earlier process left requests open and the options do not say how to
+ * handle them. A request must not be denied only because no approver is configured.
  */
 export function keepOpenRequests(options: SessionOptions, inbox: Inbox): SessionOptions {
   const { resume, approvals, onAsk, onTrouble } = options;

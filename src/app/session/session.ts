@@ -278,7 +278,7 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   async function stop(cause: StopCause, stopSubagents: () => Promise<unknown>): Promise<StopReceipt> {
     const run = runs.running;
-    // A prompt in the queue must not start as soon as the run before it has been stopped.
+    // A queued prompt must not start as soon as the previous run has been stopped.
     runs.holdQueue();
     run?.stop(cause);
     const receipt = await stopWithReceipt(registry.working(), () => Promise.all([run?.result, stopSubagents()]));
@@ -353,7 +353,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     await created;
   }
 
-  /** Ends the waits of the main agent for background agents. Returns their ids. */
+  /** Makes the main agent stop waiting for background agents. Returns their ids. */
   async function endWaits(): Promise<readonly AgentId[]> {
     const { awaited, background } = thread.state;
     const ended: AgentId[] = [];

@@ -68,7 +68,7 @@ async function withdrawAll({ host, session }: Steered): Promise<number> {
   return results.filter(({ isRunning, receipt }) => (receipt ? receipt.status === "done" : !isRunning)).length;
 }
 
-/** Says what became of the prompts that no agent had received when the session was stopped, and what to do with them. */
+/** Says where the prompts are that no agent had received when the session was stopped, and what to do with them. */
 async function queueText({ host, session }: Steered, withdrawn: number | undefined): Promise<string> {
   const { waitingPrompts: left = 0 } = (await host.find(session.id).catch(() => undefined)) ?? {};
   const said = withdrawn === undefined ? "" : ` ${plural(withdrawn, "prompt")} withdrawn.`;

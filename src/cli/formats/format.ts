@@ -13,7 +13,7 @@ export interface Failure {
 export interface Format {
   opened(session: Session): string;
   update(update: RunUpdate): string;
-  /** Renders a message about what happens to the session, such as a command of another terminal. */
+  /** Renders a message about the session, such as one about a command from another terminal. */
   notice?(message: string): string;
   result(result: RunResult, cache: CacheReport | undefined): string;
   failure(failure: Failure): string;

@@ -33,7 +33,7 @@ export function createBackgroundKey({ session, agents, progress, keys }: Backgro
   const isAllowed = session.tools.includes("TaskOutput");
   const isSupported = isAllowed && progress.isLive && process.platform !== "win32" && isatty(0);
   let stop: (() => void) | undefined;
-  /** Background agents that the main agent waits for. */
+  /** Background agents that the main agent is waiting for. */
   const awaited = new Set<AgentId>();
   const press = async (): Promise<void> => {
     const moved = await session.moveToBackground();

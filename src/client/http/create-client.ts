@@ -169,8 +169,8 @@ export interface EventOptions extends WatchOptions {
   /** Called after each connection with the session's state and all requests that are waiting for an answer. */
   readonly onSnapshot?: ((snapshot: SessionSnapshot) => void) | undefined;
   /**
-   * If set and `after` is 0, the server sends what its events up to now amount to instead of the events themselves, and
-   * this is called with it before the first update. The items of the agents are left out; `openAgent` restores them.
+   * If set and `after` is 0, the server sends the current state of the session instead of its past events, and this is
+   * called with that state before the first update. The agents' items are left out; `openAgent` restores them.
    */
   readonly onView?: ((folded: FoldedSession) => void) | undefined;
   /** Called before the iteration ends because the session was closed. */

@@ -32,10 +32,10 @@ export interface Span {
   result?: "failed" | "stopped" | undefined;
 }
 
-/** The spans of one agent, oldest first. */
+/** One agent's spans, oldest first. */
 export interface SpanLane {
   readonly spans: Span[];
-  /** Open spans by call, or by what they wait for. */
+  /** Open spans by call, or by the thing that they wait for. */
   readonly open: Map<string, Span>;
   /** Tool names of calls that have not started. */
   readonly names: Map<CallId, string>;
@@ -47,20 +47,20 @@ export interface SpanLane {
  */
 export interface Spans {
   readonly lanes: Map<AgentId, SpanLane>;
-  /** Number that grows with each change. */
+  /** Increases with each change. */
   readonly version: number;
   readonly start: number;
   readonly end: number;
 }
 
-/** Returns the spans of a session of which no update has been seen. */
+/** Returns the spans of a session before its first update. */
 export function noSpans(): Spans {
   return { lanes: new Map(), version: 0, start: 0, end: 0 };
 }
 
 /**
- * Applies an update. Changes the lanes in place and returns them in a new object. An update that can't be understood
- * has no effect.
+ * Applies an update. Changes the lanes in place and returns them in a new object. An update that can't be parsed has no
+ * effect.
  */
 export function foldSpans(spans: Spans, { agentId, event }: ViewUpdate): Spans {
   if (!("at" in event)) return spans;
@@ -141,7 +141,7 @@ function foldLine(lane: SpanLane, event: Line): void {
   }
 }
 
-/** Number of rows of an agent. Spans beyond that share the last one. */
+/** Maximum number of rows for an agent. Further spans share the last one. */
 const MAX_ROWS = 6;
 
 /** Returns the first row that has no open span. */

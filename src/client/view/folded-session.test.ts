@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type FoldedSession, foldAll, newFoldedSession, PartReader, partsOf, type ViewPart } from "./folded-session.ts";
 import { randomSession } from "./random-session.test-support.ts";
 
-/** Sends a folded session as a server does, and puts it together as a client does. */
+/** Sends a folded session like a server, and reassembles it like a client. */
 function sent(folded: FoldedSession): FoldedSession {
   const texts = [...partsOf(folded)].map((part) => JSON.stringify(part));
   const reader = new PartReader();
@@ -14,7 +14,7 @@ function sent(folded: FoldedSession): FoldedSession {
 }
 
 describe("a folded session in parts", () => {
-  it("is the same for a client that joins at any time, then and after all later updates", () => {
+  it("is the same for a client that joins at any time, both then and after all later updates", () => {
     fc.assert(
       fc.property(randomSession, fc.nat(), (updates, cut) => {
         const before = updates.slice(0, cut % (updates.length + 1));
@@ -27,7 +27,7 @@ describe("a folded session in parts", () => {
     );
   });
 
-  it("counts the items that are not sent as dropped", () => {
+  it("treats items that are not sent as dropped", () => {
     fc.assert(
       fc.property(randomSession, (updates) => {
         const [all, none] = [undefined, 0].map((keep) => updates.reduce(foldAll, newFoldedSession({ keep })));
@@ -37,7 +37,7 @@ describe("a folded session in parts", () => {
   });
 });
 
-/** Forgets how often the spans have changed. A client counts its own changes. */
+/** Resets the number of changes to the spans, because a client counts its own. */
 function plain(folded: FoldedSession): FoldedSession {
   return { ...folded, spans: { ...folded.spans, version: expect.any(Number) as never } };
 }

@@ -4,7 +4,7 @@ import { foldUsage, noSessionUsage, type SessionUsage } from "./fold-usage.ts";
 import { elements, emptyList, emptyMap, type List, push, set } from "./persistent.ts";
 import { type AgentView, newSessionView, type SessionView, type ViewOptions } from "./session-view.ts";
 
-/** Everything that a face can show of a session: its view, the spans of its timeline, and its usage. */
+/** Everything that a user interface can show about a session: its view, its timeline's spans, and its usage. */
 export interface FoldedSession {
   readonly view: SessionView;
   /** Changed in place by `foldAll`. */
@@ -12,12 +12,12 @@ export interface FoldedSession {
   readonly usage: SessionUsage;
 }
 
-/** Returns what is shown of a session of which no update has been seen. */
+/** Returns the state of a session before its first update. */
 export function newFoldedSession(options: ViewOptions = {}): FoldedSession {
   return { view: newSessionView(options), spans: noSpans(), usage: noSessionUsage };
 }
 
-/** Applies an update. One that was applied before, according to its position, changes nothing. */
+/** Applies an update. An update whose position was already applied changes nothing. */
 export function foldAll(folded: FoldedSession, update: ViewUpdate): FoldedSession {
   const { view, spans, usage } = folded;
   if (update.seq !== undefined && update.seq <= view.seq) return folded;
@@ -29,8 +29,9 @@ export function foldAll(folded: FoldedSession, update: ViewUpdate): FoldedSessio
 }
 
 /**
- * A part of a folded session, as a server sends it: first `view_started`, then the agents in the order of the view, then
- * `view_complete`. The items of the agents are not sent. They count as dropped, and the lines of an agent restore them.
+ * Part of a folded session, in the form that a server sends: first `view_started`, then the agents in the order of the
+ * view, then `view_complete`. The agents' items are not sent. They are treated as dropped and can be restored from an
+ * agent's lines.
  */
 export type ViewPart =
   | {
@@ -48,7 +49,7 @@ interface SentAgent {
   readonly lane?: SentLane | undefined;
 }
 
-/** A lane as JSON. Open spans are indexes of `spans`. */
+/** A lane as JSON. Open spans are indexes into `spans`. */
 interface SentLane {
   readonly spans: SpanLane["spans"];
   readonly open: readonly (readonly [key: string, index: number])[];
@@ -58,7 +59,7 @@ interface SentLane {
 /** Number of agents in one part, so that reading one takes no longer than a frame. */
 const PART = 50;
 
-/** Yields a folded session in parts. All of them must be taken before the next update is applied. */
+/** Yields a folded session in parts. All of them must be read before the next update is applied. */
 export function* partsOf({ view, spans, usage }: FoldedSession): Generator<ViewPart> {
   const { agents, indexes: _indexes, keep: _keep, ...rest } = view;
   yield { type: "view_started", view: rest, usage, start: spans.start, end: spans.end };
@@ -77,7 +78,7 @@ function sentAgent({ items, ...agent }: AgentView, lane: SpanLane | undefined): 
   return { agent: sent, lane: { spans, open: opened, names: [...names] } };
 }
 
-/** Puts the parts of a folded session together. */
+/** Reassembles a folded session from its parts. */
 export class PartReader {
   private folded = newFoldedSession();
   private agents: List<AgentView> = emptyList;

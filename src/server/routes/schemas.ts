@@ -53,7 +53,7 @@ export const eventQuery = z.strictObject({
   view: z
     .enum(["true", "false"])
     .optional()
-    .describe("Whether to send the view of the session, for retinue/client, instead of the events up to now."),
+    .describe("Whether to send the session's current view, for retinue/client, instead of its past events."),
 });
 export const lineQuery = z.strictObject({
   after: cursor.optional().describe("Id of the last line that you know."),

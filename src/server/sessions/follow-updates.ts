@@ -5,12 +5,15 @@ import type { SessionHost } from "./session-host.ts";
 
 interface Following {
   readonly host: SessionHost;
-  /** Must be changed with each recorded update that was taken. */
+  /** Must be changed with each recorded update that was processed. */
   readonly position: { after: number };
   readonly signal: AbortSignal;
-  /** Called once, when everything that had been recorded before has been taken. */
+  /** Called once, when all earlier recorded updates have been processed. */
   readonly onCaughtUp?: (() => void) | undefined;
-  /** Takes the updates after the position. Returns false if it did not take all, so that the rest is read again. */
+  /**
+   * Processes the updates after the position. Returns false if it did not process all of them, so that the rest is read
+   * again.
+   */
   readonly take: (updates: AsyncIterable<SessionUpdate>) => Promise<boolean>;
 }
 

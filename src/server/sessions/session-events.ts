@@ -30,7 +30,7 @@ interface StreamedSession extends Pick<ServerContext, "host" | "catalog" | "cont
   readonly id: SessionId;
   /** Number of the last event that the client knows. */
   readonly after: number;
-  /** Whether to send the view of the session instead of the events up to now. */
+  /** Whether to send the session's current view instead of its past events. */
   readonly isView: boolean;
 }
 
@@ -70,8 +70,8 @@ interface SentView {
 }
 
 /**
- * Sends the view of a session, then its updates. Returns why the session was closed, or undefined if the client must
- * read the rest from the transcripts, because it was too slow.
+ * Sends a session's view, then its updates. Returns why the session was closed, or undefined if the client must read
+ * the rest from the transcripts, because it was too slow.
  */
 async function sendView(
   stream: EventStream,

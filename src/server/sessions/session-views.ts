@@ -9,30 +9,33 @@ import type { SessionHost } from "./session-host.ts";
 
 /** Number of sessions whose views are kept. */
 const MOST = 8;
-/** Time for which a session is followed after its last client has gone, which may come back at once. */
+/**
+ * Time for which a session is still followed after its last client has disconnected, because the client may reconnect
+ * immediately.
+ */
 const LINGER_MS = 10_000;
 /** Number of unread updates after which a client has to read the rest from the transcripts. */
 const MAX_UNREAD = 2_000;
 
 /**
- * Keeps the views of the sessions that clients show. A client that loads a session again gets its view at once, instead
- * of all events of all its agents.
+ * Keeps the views of the sessions that clients show. A client that reloads a session gets its view immediately, instead
+ * of all its agents' events.
  */
 export class SessionViews {
   private readonly host: SessionHost;
-  /** Views by session, the least recently used one first. */
+  /** Views by session, least recently used first. */
   private readonly watches = new Map<SessionId, SessionWatch>();
 
   constructor(host: SessionHost) {
     this.host = host;
   }
 
-  /** Returns the view of a session, which is up to date when its `caughtUp` settles. */
+  /** Returns a session's view, which is up to date when its `caughtUp` settles. */
   watch(session: CatalogSession): SessionWatch {
     const { id, path, summary } = session;
     const { host } = this;
     const known = this.watches.get(id);
-    // Taken before the files are read: lines that are added meanwhile change it again.
+    // This is read before the files, so that lines added since then change it again.
     const stamp = sessionStamp(path);
     const isSame = known?.closed !== undefined && known.stamp === stamp && !summary.inUse && !host.has(id);
     const watch =
@@ -56,7 +59,7 @@ export class SessionViews {
 interface WatchOptions {
   readonly host: SessionHost;
   readonly stamp: string;
-  /** An earlier watch of the same session, after whose last update this one continues. */
+  /** An earlier watch of the same session. This one continues after its last update. */
   readonly before: SessionWatch | undefined;
 }
 
@@ -79,12 +82,12 @@ export class SessionWatch {
     this.stamp = stamp;
     this.agents = before?.agents ?? new SessionAgents(session.path);
     const { view, ...rest } = before?.folded ?? newFoldedSession({ keep: 0 });
-    // Responses that are being written come again from their beginning.
+    // Responses that are being written are sent again from their beginning.
     this.folded = { ...rest, view: reconnected(view, 0) };
     const caughtUp = createDeferred<void>();
     this.caughtUp = caughtUp.promise;
     const onCaughtUp = (): void => caughtUp.resolve();
-    // Clients that go on reading the transcripts get the same error.
+    // Clients that continue by reading the transcripts get the same error.
     const followed = this.follow(session, host, onCaughtUp).catch(() => undefined);
     void followed.then(() => {
       this.isOver = true;
@@ -94,8 +97,8 @@ export class SessionWatch {
   }
 
   /**
-   * Returns the session as it is now, and the updates from then on, which end when the session is closed, the signal
-   * fires or the client reads too slowly.
+   * Returns the session's current state and later updates, which end when the session is closed, the signal fires or
+   * the client reads too slowly.
    */
   join(signal: AbortSignal): { readonly folded: FoldedSession; readonly updates: AsyncIterable<SessionUpdate> } {
     clearTimeout(this.lingering);

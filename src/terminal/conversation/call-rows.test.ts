@@ -144,7 +144,7 @@ describe("calls that have no result", () => {
     return texts(createConversationPrinter().update(agent, { columns: 60, rows: 12 }).open).filter((row) => row !== "");
   };
 
-  it("are named once: a single one is what the agent does, and only the first of many are shown", () => {
+  it("are named once: a single call is shown as the agent's activity, and only the first of many are listed", () => {
     expect(opened(1)).toEqual([]);
     expect(opened(2)).toEqual(["  ● running: seq 0", "  ● running: seq 1"]);
     expect(opened(300)).toHaveLength(6);

@@ -47,7 +47,7 @@ export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions
   const at = words.indexOf(": ");
   const [word, reason] = at < 0 ? [words, ""] : [words.slice(0, at), words.slice(at + 2)];
   const answer = answerRows(item, { columns, user, isPlain });
-  // The answer of the user contains the reason for a denial.
+  // The user's answer contains the reason for a denial.
   const isTold = reason === "" || (result?.outcome === "denied" && answer.length > 0);
   if (isPlain) {
     const facts = [isTold ? word : words, duration].filter((part) => part !== "").join(", ");

@@ -4,7 +4,7 @@ import { openTestTerminal, type TestOptions, type TestTerminal } from "../termin
 
 const ids = ["a000000000001", "a000000000002", "a000000000003", "a000000000004"];
 
-/** Opens the list of agents, of which every second one has "even" in its task. */
+/** Opens the list of agents. Every second agent has "even" in its task. */
 async function openAgents(options: TestOptions = {}): Promise<TestTerminal> {
   const terminal = await openTestTerminal(options);
   terminal.happen(started());
@@ -28,7 +28,7 @@ describe("the list of agents", () => {
     expect(terminal.frame()).toMatch(/^› ● Explore part 3/m);
   });
 
-  it("goes from transcript to transcript only among the agents that match", async () => {
+  it("moves between transcripts only among the agents that match", async () => {
     const terminal = await openAgents();
     terminal.type("/");
     terminal.type("even");

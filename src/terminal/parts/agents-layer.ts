@@ -36,7 +36,7 @@ export function openAgentsLayer(app: App): void {
     selected = all[Math.max(0, Math.min(all.length - 1, at + by))]?.agentId;
   }
 
-  /** Opens a transcript. The agent whose transcript is closed last is selected then. */
+  /** Opens a transcript. When it is closed, the agent that it showed last is selected. */
   function open(agentId: AgentId): void {
     openTranscript(app, agentId, {
       agents: listed,

@@ -90,7 +90,7 @@ describe("a request that is longer than the screen", () => {
     expect(terminal.frame()).toContain("main asks for approval");
   });
 
-  it("names what y does, and is not allowed by a key that is held", async () => {
+  it("says what y does, and is not allowed by holding a key down", async () => {
     const { terminal, clock } = await openLong();
     expect(terminal.frame()).toContain("  y read on   e edit   n deny…");
     for (let count = 0; !terminal.frame().includes("this is the end"); count += 1) {

@@ -25,11 +25,11 @@ export interface SessionState extends FoldedSession {
   readonly isLoaded: boolean;
   /** Time of the last live event of each agent. Changed in place. */
   readonly liveAt: Map<AgentId, number>;
-  /** What is wrong with the transcripts of opened agents. */
+  /** Problems with the transcripts of open agents. */
   readonly faults: ReadonlyMap<AgentId, TranscriptFault>;
 }
 
-/** What is wrong with the transcript of an agent. */
+/** Problems with an agent's transcript. */
 export interface TranscriptFault {
   /** Numbers of lines that can't be read. */
   readonly unreadable?: readonly number[] | undefined;
@@ -74,7 +74,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     view = part(view);
     change({ view });
   };
-  /** Lines of agents that have arrived since their transcripts were asked for. */
+  /** Agents' lines that have arrived since their transcripts were requested. */
   const arrived = new Map<AgentId, Line[]>();
 
   let waiting: ViewUpdate[] = [];
@@ -166,7 +166,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   void followAlways().catch((error: unknown) =>
     change({ link: { state: "refused", error: asClientError(error) as ClientError } }),
   );
-  /** Loads the items of an agent that are not in the view. */
+  /** Loads an agent's items that are not in the view. */
   async function load(agentId: AgentId): Promise<void> {
     const setFault = (fault: TranscriptFault): void =>
       change({ faults: new Map(store.get().faults).set(agentId, fault) });

@@ -30,7 +30,7 @@ const NEAR = 80;
 
 interface TranscriptProps {
   readonly agent: AgentView;
-  /** What is wrong with the transcript. */
+  /** Problems with the transcript. */
   readonly fault: TranscriptFault | undefined;
   /** Loads the transcript again. */
   readonly onRetry: () => void;

@@ -79,7 +79,7 @@ interface ListedAgent {
   readonly reason?: EndReason | undefined;
   /** Name of the worker that the parked session is waiting for. */
   readonly waitsFor?: string | undefined;
-  /** Number of prompts for agents of the session that have not been received. Only for the main agent. */
+  /** Number of prompts that the session's agents have not received. Set only for the main agent. */
   readonly waitingPrompts?: number | undefined;
   readonly background: boolean;
   /** Agent that is waiting for this background agent, if any. */
@@ -230,7 +230,7 @@ function stateText({ state, outcome, reason = "process_lost", waitsFor }: Listed
   return state === "ended" ? (end ?? "") : stateNames[state];
 }
 
-/** Says how many prompts of a session have not been received: `, 2 prompts waiting`. Empty if there are none. */
+/** Says how many of a session's prompts have not been received: `, 2 prompts waiting`. Empty if there are none. */
 export function promptsText(count = 0): string {
   return count === 0 ? "" : `, ${plural(count, "prompt")} waiting`;
 }
