@@ -91,7 +91,7 @@ describe("options of openSession", () => {
     [{ permisionMode: "plan" }, "openSession has no option permisionMode", "Did you mean permissionMode?"],
     [{ zzz: 1 }, "openSession has no option zzz", "docs/library.md"],
     [{ systemPrompt: { preset: "claude_code", append: "x" } }, "systemPrompt", "append and nothing else"],
-    [{ entryPoint: "web" }, 'entryPoint option of openSession can\'t be "web"', 'Use "cli", "sdk" or "server".'],
+    [{ entryPoint: "web" }, "entryPoint option of openSession", '"cli", "server", "sdk" or a name such as "sdk-ts"'],
     [{ prompt: "x" }, "openSession has no option prompt", "session.prompt(prompt)"],
     [{ settingSources: [] }, "openSession has no option settingSources", "loadProjectSettings"],
     [{ outputType: {} }, "openSession has no option outputType", "{ output }"],

@@ -282,7 +282,7 @@ describe("everything else", () => {
       {},
       { skills: [{ name: "review", text: "Review well." }], memory: { directory: "/m", index: "- likes tabs" } },
     ).agent.head;
-    const places = ["Test things.", "denies a call", "Review well.", "- likes tabs"].map((words) =>
+    const places = ["Test things.", "a call is denied", "Review well.", "- likes tabs"].map((words) =>
       system.indexOf(words),
     );
     expect(places[0]).toBe(0);

@@ -84,7 +84,10 @@ export const sessionOptionTypes: OptionTypes<SessionOptions> = {
   }),
   agents: optional(anObject),
   trusted: optional(aBoolean),
-  entryPoint: optional(oneOf(["cli", "sdk", "server"])),
+  entryPoint: optional({
+    accepts: (value) => typeof value === "string" && /^(cli|server|sdk(-\w+)?)$/.test(value),
+    description: `"cli", "server", "sdk" or a name such as "sdk-ts"`,
+  }),
   provider: optional(aString),
   model: optional(modelOption),
   effort: optional(oneOf(efforts)),
