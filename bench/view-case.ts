@@ -35,7 +35,7 @@ function viewOf(updates: readonly SessionUpdate[], keep?: number): SessionView {
   return view;
 }
 
-/** Lets all agents work at the same time, so that consecutive events are from different agents. */
+/** Returns the updates of a session in which all agents work at the same time, so that consecutive events come from different agents. */
 function updatesOf(agents: number): readonly SessionUpdate[] {
   const updates: SessionUpdate[] = [];
   const add = (agentId: string, event: DurableEvent): void => {

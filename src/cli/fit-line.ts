@@ -1,4 +1,4 @@
-/** Cuts a line to a number of terminal columns. */
+/** Truncates a line to the given number of terminal columns. */
 export function fitLine(text: string, columns: number): string {
   let width = 0;
   let kept = "";

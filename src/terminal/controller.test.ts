@@ -81,7 +81,7 @@ describe("a typing mistake", () => {
     await terminal.waitFor("There is no command /modle. Did you mean /model?");
     terminal.type("@");
     terminal.type("crat");
-    await terminal.waitFor("No file or agent is called @crat; it is sent as it is.");
+    await terminal.waitFor("No file or agent is named @crat, so it is sent as plain text.");
     terminal.press("ctrl-u");
     terminal.type("@cart");
     expect(terminal.frame()).toContain("› @src/cart.ts");

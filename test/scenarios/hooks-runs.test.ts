@@ -106,7 +106,7 @@ describe("hooks in a definition", () => {
 });
 
 describe("a Stop hook", () => {
-  it("keeps an agent running with its reason", async () => {
+  it("keeps the agent running and gives it the hook's reason", async () => {
     const command = `grep -q '"stop_hook_active":false' && { echo 'tests fail' >&2; exit 2; }; exit 0`;
     const walked = await walk(
       { MAIN: [{ text: "Done." }, { text: "Now done." }] },

@@ -120,7 +120,7 @@ describe.skipIf(!hasTmux)("the agents", () => {
     expect(await terminal.scrollback()).toContain("general-purpose (look at two) succeeded");
   });
 
-  it("lose no key of a user who types a sentence, and are not stopped by it", async () => {
+  it("are not stopped when the user types a sentence, and no keystroke is lost", async () => {
     const { server } = await scene("one", "two");
     const terminal = await openTerminal(server, { columns: 100, rows: 30 });
     await say(terminal, "MAIN: go");

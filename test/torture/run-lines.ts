@@ -18,7 +18,7 @@ export interface RunPlace {
   readonly stage: Stage;
   readonly workspace: Workspace;
   readonly policy: Policy;
-  /** True to run the lines in the read-only profile of Retinue's sandbox instead of a container that can be written. */
+  /** Whether to run the lines in the read-only profile of Retinue's sandbox instead of in a writable container. */
   readonly sandboxed: boolean;
 }
 

@@ -68,7 +68,7 @@ describe("the agents page", () => {
     expect(await details().getByRole("button", { name: "Edit" }).count()).toBe(0);
   });
 
-  it("writes a new agent with the keyboard, after a check that shows what the lint says", async () => {
+  it("lets the user create an agent with the keyboard, and shows what the lint finds first", async () => {
     await page.getByRole("link", { name: "New agent" }).click();
     await page.getByLabel("Name").fill("../evil");
     await details().getByText("begin with a letter or a digit").waitFor();

@@ -66,7 +66,7 @@ export interface SessionOptions {
   readonly settingsFile?: string;
   /** Origins of the settings from `loadProjectSettings`; absent if the program supplied all settings. */
   readonly settingsOrigins?: readonly SettingsOrigin[];
-  /** Rules with their scopes from `loadProjectSettings`. They replace the lists in the settings. */
+  /** Rules from `loadProjectSettings`, each with its scope. They replace the lists in `settings`. */
   readonly rules?: readonly Rule[];
   /** Agent settings from `loadProjectSettings`; read from the settings files if absent. */
   readonly catalogSettings?: LoadedCatalogSettings | undefined;

@@ -30,7 +30,7 @@ function choose({ model, file, flag, settings = {}, environment = key }: Wish): 
 }
 
 describe("the model of an agent", () => {
-  it("comes from its definition, by tier or alias, with the reason", () => {
+  it("comes from the agent's definition, by tier or alias, and the reason is recorded", () => {
     for (const model of ["small", "haiku"]) {
       const chosen = choose({ model, settings: { model: "large" } });
       expect(chosen.model.describe().model).toContain("haiku");

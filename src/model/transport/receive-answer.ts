@@ -10,7 +10,7 @@ export interface ReceiveOptions {
   readonly reader: AnswerReader;
   readonly info: ProviderInfo;
   readonly maxAnswerBytes: number;
-  /** Time of day. */
+  /** Returns the current time, in milliseconds since 1970. */
   readonly now: () => number;
 }
 

@@ -182,7 +182,7 @@ function* summariseDirectory(path: string, result: CallResult): Job {
   const cut = left > 0 ? [`- and ${left} more that the listing left out`] : [];
   const text = compose(`${path}: ${plural(counts.totalFiles, "text file")}, ${plural(counts.totalLines, "line")}`, [
     {
-      heading: "What it says about itself",
+      heading: "Self-description",
       lines: selfDescription(pages[0]),
     },
     { heading: "Directories", lines: firstOf(rows(inner), 20) },

@@ -50,7 +50,7 @@ export interface AgentDefinition {
   readonly effort?: Effort | undefined;
   readonly permissionMode?: PermissionMode | undefined;
   readonly permission?: readonly CompactRule[] | undefined;
-  /** Permissions of a built-in agent that need no approval, such as sites that it may fetch. Files can't set this. */
+  /** Actions that a built-in agent may take without approval, such as fetching certain sites. Files can't set this. */
   readonly grants?: readonly string[] | undefined;
   readonly maxTurns?: number | undefined;
   readonly timeoutMs?: number | undefined;

@@ -62,7 +62,7 @@ function whyUnreachable(dispatcher: Dispatcher, agentId: AgentId): string | unde
 async function withSender({ registry }: Dispatcher, message: string, sender: AgentId): Promise<string> {
   const { agentType, name } = (await registry.find(sender)) ?? {};
   const label = escapeTags([agentType, name && `called ${name}`].filter(Boolean).join(", "));
-  return `[From agent ${sender} (${label}), which you do not work for:]\n${escapeTags(message)}`;
+  return `[From agent ${sender} (${label}), which is not your parent:]\n${escapeTags(message)}`;
 }
 
 /**

@@ -50,7 +50,7 @@ export function createGuard(options: GuardOptions): Guard {
 
   function identify(request: IncomingMessage): Access | HttpProblem {
     const { authorization } = request.headers;
-    if (hasTokenInAddress(request)) return problem("unauthorized", `Tokens in addresses are refused. ${SEND_TOKEN}`);
+    if (hasTokenInAddress(request)) return problem("unauthorized", `Tokens in URLs are refused. ${SEND_TOKEN}`);
     const token = /^Bearer ([\w-]{1,256})$/i.exec(authorization ?? "")?.[1];
     const scopes = tokens.find(token ?? "");
     if (token !== undefined && scopes !== undefined) return { scopes, pages: false };

@@ -27,7 +27,7 @@ export function textColumns(columns: number): number {
   return Math.max(20, Math.min(columns - 1, MAX_COLUMNS));
 }
 
-/** Returns the width of code, which is wrapped only at the edge of the terminal, so that lines can be copied. */
+/** Returns the width available for code, which is wrapped only at the edge of the terminal, so that lines can be copied. */
 export function codeColumns(columns: number): number {
   return Math.max(textColumns(columns), columns - 1);
 }

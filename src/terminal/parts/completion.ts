@@ -77,7 +77,7 @@ export function createCompletion(sources: CompletionSources): Completion {
     },
     rows: (columns) => {
       if (word !== undefined && isUnknown(word)) {
-        const text = cleanLine(`  No file or agent is called ${word.text}; it is sent as it is.`);
+        const text = cleanLine(`  No file or agent is named ${word.text}, so it is sent as plain text.`);
         return [[span(cut(text, columns - 1), "dim")]];
       }
       const first = Math.max(0, Math.min(selected - MAX_SHOWN + 2, found.length - MAX_SHOWN));

@@ -8,8 +8,9 @@ interface SeenLine {
 }
 
 /**
- * Returns the number of the line at which a text begins in a file, from what an agent has last seen of the file.
- * Undefined if that is not certain. An agent can edit only what it has read, and not if the file has changed since.
+ * Returns the number of the line at which `text` begins in a file, based on what the agent last read or changed there.
+ * Undefined if the position is ambiguous. The result is reliable because an agent can edit only text that it has read,
+ * and only if the file has not changed since.
  */
 export function placeOf(text: string, path: string, lines: readonly Line[]): number | undefined {
   for (const line of lines.toReversed()) {

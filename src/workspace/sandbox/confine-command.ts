@@ -102,7 +102,7 @@ function confineToWorkspace(
   };
 }
 
-/** Prevents a command from changing files and from reaching a network. */
+/** Prevents a command from changing files and accessing the network. */
 function confineReadOnly(
   request: ConfinedRequest,
   resources: SandboxResources,

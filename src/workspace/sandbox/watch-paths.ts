@@ -222,7 +222,7 @@ function checkPaths(watched: readonly WatchedPath[], check: Check): readonly Set
   const others = changed.filter(({ critical }) => !critical).map(({ path }) => path);
   if (others.length > 0)
     tell(
-      `${subject} may have created ${others.join(", ")}. Review it, because programs outside the sandbox act on it.`,
+      `${subject} may have created ${others.join(", ")}. Review these files, because programs outside the sandbox use them.`,
     );
   return moved;
 }
