@@ -140,7 +140,7 @@ describe.each(dialects)("permanent faults, %s", (dialect) => {
       "retry-after of hours",
       { kind: "status", status: 429, retryAfter: { seconds: 7_200 } },
       "rate_limited",
-      /wait of 2h/,
+      /asked to wait 2h/,
     ],
   ])("%s: one request, one sentence with advice", async (_, fault, code, message) => {
     const server = await serve({ script: [{ ...good, fault }] });

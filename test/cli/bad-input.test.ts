@@ -44,7 +44,7 @@ describe("bad usage", () => {
       /`Edit\(src\/\*\*`.*closing parenthesis is missing.*`Edit\(src\/\*\*\)`/,
     ],
     [["sessions", "lst"], /Did you mean "list"/],
-    [["sessions", "show"], /needs the id/],
+    [["sessions", "show"], /needs a session id/],
     [["sessions", "delete", "zzzz", "--yes"], /no sessions yet/],
     [["sessions", "show", "zzz"], /No session id starts with "zzz".*end of an id.*at least 4 characters/],
     [["Fix", "the", "tests", "please"], /needs a terminal.*retinue -p "Fix the tests please"/],

@@ -77,7 +77,7 @@ describe("a supplied transcript", () => {
     const { transcript, closed } = lasting();
     await expect(walk([], { transcript, agent: "nobody" })).rejects.toThrow("nobody");
     expect(closed()).toBe(1);
-    await expect(walk([], { transcript, resume: "other" })).rejects.toThrow(/resume is other/);
+    await expect(walk([], { transcript, resume: "other" })).rejects.toThrow(/resume option is other/);
   });
 });
 

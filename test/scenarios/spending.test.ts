@@ -31,14 +31,14 @@ describe("a response that the budget shortens", () => {
   it("is announced to the model, which is told if it was cut off", async () => {
     const { server, result } = await talk(
       [
-        { content: [{ tool: "LS", input: { path: "." } }], usage: { ...usage, outputTokens: 2_500 } },
+        { content: [{ tool: "LS", input: { path: "." } }], usage: { ...usage, outputTokens: 2_900 } },
         { content: "I was going to say", stopReason: "max_tokens", usage: { ...usage, outputTokens: 300 } },
         { content: "In short: done.", usage: { ...usage, outputTokens: 10 } },
       ],
-      { settings: { budget: { tokens: 10_200 } } },
+      { settings: { budget: { tokens: 10_500 } } },
     );
     const [first, second, third] = server.requests;
-    expect(maxTokensOf(first as never)).toBeLessThan(10_200);
+    expect(maxTokensOf(first as never)).toBeLessThan(10_500);
     expect(maxTokensOf(second as never)).toBeLessThan(4_096);
     expect(second?.rawBody.toString()).toMatch(
       /The budget is almost used up: this answer can have at most \d+ tokens\. Give your result now\./,

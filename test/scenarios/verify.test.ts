@@ -141,7 +141,7 @@ describe("verify: auto", () => {
   it("reports if there is no verification agent", async () => {
     const main = [write("a.txt"), says("Made.")];
     const { notices, result } = await walk({ verify: "auto", main, disallowedTools: ["Task(Verification)"] });
-    expect(notices).toEqual([expect.stringContaining("the agent Verification is switched off or denied here")]);
+    expect(notices).toEqual([expect.stringContaining("the Verification agent is switched off or denied here")]);
     expect(result.acceptance).toBeUndefined();
   });
 });

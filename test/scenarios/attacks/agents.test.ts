@@ -50,7 +50,7 @@ describe("a project's agents", () => {
       const [text] = Object.values(setup.files);
       place.write({ [join(place.root, ".claude/agents/mine.md")]: String(text).replace("name: a", "name: mine") });
       const settings = { permissions: { disableBypassPermissionsMode: "disable" } } as const;
-      return refusal(place.open({ agent: "mine", settings }), /bypassPermissions is switched off/);
+      return refusal(place.open({ agent: "mine", settings }), /bypassPermissions mode is switched off/);
     },
     "053": async (place) => {
       const before = await place.list({ trust: false });
