@@ -124,7 +124,7 @@ describe("an agent passed with the call", () => {
 describe("a resumed session", () => {
   const poet = { poet: { description: "Writes verse.", prompt: "You rhyme.", tools: ["Read"] } };
 
-  it("continues as the same agent, with no more than its tools", async () => {
+  it("continues as the same agent, and has only that agent's tools", async () => {
     const first = await performTask({ agent: "Explore", say: "Look.", steps: hello });
     const second = await performTask({ resume: first.sessionId, at: first, say: "And?", steps: hello });
     expect(second.started).toMatchObject({ agentType: "Explore", kind: "resume" });

@@ -163,7 +163,7 @@ it("a run that ends before its background agents lists them", async () => {
 
 describe("background.waitSeconds", () => {
   it.each([0, 0.05])(
-    "ends agents that take longer than %d s when nothing else is left to do, with a message",
+    "ends background agents, with a message, if they take longer than %d s after all other work is done",
     async (waitSeconds) => {
       const { promise: begun, keep: begin } = promised();
       const { model, result } = await walk(

@@ -39,7 +39,7 @@ describe("a fork whose process died", () => {
       expect(result).toMatchObject({ outcome: "succeeded", text: "Both, at last." });
       const told = unmarked(one(after.requests("MAIN").at(-1)));
       for (const report of [/One(, at last| is done)\./, /Two(, at last| is done)\./]) expect(told).toMatch(report);
-      // In the first two copies, the forks did not exist yet, and by now their origin's conversation is different.
+      // In the first two copies, the forks did not exist yet, and their origin's conversation has changed since.
       if (index < 2) continue;
       const asked = [...on.requests("ONE"), ...on.requests("TWO")].map(shared);
       for (const request of [...after.requests("ONE"), ...after.requests("TWO")])

@@ -153,7 +153,7 @@ describe("a Stop hook in a definition", () => {
   it.each([
     ["a model failure", { error: { code: "server", message: "Down." } }, "model_error"],
     ["its turn limit", { calls: [read] }, "max_turns"],
-  ] as const)("runs after an end by %s, and can't continue the run", async (_, step, reason) => {
+  ] as const)("runs if the run ends because of %s, and can't continue the run", async (_, step, reason) => {
     const parts = {
       MAIN: [{ calls: [careful({ max_turns: 1 })] }, { text: "Done." }],
       CHILD: [step as ScriptedStep],
@@ -221,7 +221,7 @@ describe("SubagentStart and SubagentStop hooks", () => {
   it.each([
     ["a model failure", { error: { code: "server", message: "Down." } }, "model_error"],
     ["its turn limit", { calls: [read] }, "max_turns"],
-  ] as const)("run if it ends by %s", async (_, step, reason) => {
+  ] as const)("run if the agent ends because of %s", async (_, step, reason) => {
     const parts = {
       MAIN: [{ calls: [task("CHILD: work", { max_turns: 1 })] }, { text: "Done." }],
       CHILD: [step as ScriptedStep],

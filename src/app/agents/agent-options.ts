@@ -50,7 +50,7 @@ export interface AgentOptions extends Pick<AgentDefinition, "description" | Same
    * tools.
    */
   readonly tools?: readonly ToolText[] | undefined;
-  /** Tools, or uses of tools, that the agent does not have. */
+  /** Tools to remove, or with a specifier, calls to deny. */
   readonly disallowedTools?: readonly ToolText[] | undefined;
   /** Tools without which the agent can't be started. */
   readonly requiredTools?: readonly ToolText[] | undefined;

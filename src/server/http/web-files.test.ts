@@ -15,7 +15,7 @@ async function serverWithPage() {
 }
 
 describe("the files of the web view", () => {
-  it("are sent without a token, with a policy that allows nothing but themselves", async () => {
+  it("are sent without a token, with a policy that allows the page to load only these files", async () => {
     const { url } = await serverWithPage();
     const page = await sendTo(url, { method: "GET", path: "/" });
     expect(page).toMatchObject({ status: 200, text: "<!doctype html>the page" });
