@@ -236,6 +236,9 @@ function isRepositoryTrusted({ root, home }: EnvironmentFactsOptions): boolean {
 function describeCommands(state: SandboxState["kind"], domains: readonly string[]): string {
   if (state === "off") return "they run without a sandbox, with all the user's permissions.";
   if (state === "missing") return "they can't run, because settings require a sandbox and none is available.";
-  const network = domains.length === 0 ? "reach no network except 127.0.0.1" : `reach only these hosts and 127.0.0.1: ${domains.join(", ")}`;
+  const network =
+    domains.length === 0
+      ? "reach no network except 127.0.0.1"
+      : `reach only these hosts and 127.0.0.1: ${domains.join(", ")}`;
   return `they run in a sandbox, write only to the workspace and temporary directories, and ${network}. Approval does not change this. A result says if the sandbox prevented something: do not repeat that command unchanged. If no other tool can do it, tell the user which command to run.`;
 }

@@ -15,7 +15,9 @@ describe("prompts that no agent has received when a session is stopped", () => {
       const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
       await hasLines(place, "tool.started");
       const id = sessionIdOf(transcriptPath(place) ?? "");
-      expect((await run("message", id, "And then this.", "--next")).stdout).toContain("will be sent when it is resumed");
+      expect((await run("message", id, "And then this.", "--next")).stdout).toContain(
+        "will be sent when it is resumed",
+      );
       expect((await run("ps")).stdout).toContain("working, 1 prompt waiting");
       const stopped = await run("stop", `${id}${agent}`);
       expect(stopped).toMatchObject({

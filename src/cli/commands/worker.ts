@@ -82,7 +82,10 @@ function parseWorker(argv: readonly string[]): WorkerCommand | HelpRequest {
   refusePositionals(options, "worker", `See "${help}".`);
   const server = options.value("server");
   if (server === undefined)
-    throw usageError("A worker needs the address of its server", "Pass --server with the URL that `retinue serve` prints.");
+    throw usageError(
+      "A worker needs the address of its server",
+      "Pass --server with the URL that `retinue serve` prints.",
+    );
   const name = options.value("name");
   if (name !== undefined && !isName(name))
     throw usageError(`A worker can't be named "${name}"`, "Use letters, digits, dots, dashes and underscores.");

@@ -89,7 +89,8 @@ function describeChanges(told: ToldEnvironment, now: ToldEnvironment): string {
 
 /** Describes what an agent may do in each permission mode, apart from rules. */
 const meanings: Readonly<Record<PermissionMode, string>> = {
-  default: "Reading files, commands that only read, and delegating need no approval. Changing files, other commands and fetching web pages do, unless a rule allows them.",
+  default:
+    "Reading files, commands that only read, and delegating need no approval. Changing files, other commands and fetching web pages do, unless a rule allows them.",
   acceptEdits: "Reading and editing files is allowed. Other calls need approval unless a rule allows them.",
   plan: "Only reading is allowed.",
   dontAsk: "Calls that would need approval are denied; no one is asked.",
