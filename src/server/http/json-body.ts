@@ -46,7 +46,10 @@ async function readBytes(request: IncomingMessage, maxBytes: number): Promise<Bu
 }
 
 function tooLarge(maxBytes: number): ReturnType<typeof problem> {
-  return problem("body_too_large", `The request body is larger than ${formatBytes(maxBytes)}. Send less data per request.`);
+  return problem(
+    "body_too_large",
+    `The request body is larger than ${formatBytes(maxBytes)}. Send less data per request.`,
+  );
 }
 
 function decode(bytes: Buffer): string {
