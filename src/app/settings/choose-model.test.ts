@@ -70,7 +70,7 @@ describe("the model of an agent", () => {
     );
   });
 
-  it("is the offline model for a tier if no provider is configured", () => {
+  it("is the offline model if the definition names a tier and no provider is configured", () => {
     const chosen = choose({ model: "small", environment: {} });
     expect(chosen.reason).toBe("offline");
     expect(chosen.notice).not.toContain("finder");
