@@ -152,7 +152,7 @@ function followWorkers(
     if (change === "lost") parking.set(name, host.loseWorker(name));
     if (change !== "connected" && change !== "returned") return;
     projects.add(name, worker.describe().root);
-    // A worker that was restarted is lost and returns at the same moment.
+    // When a worker is restarted, it is lost and returns at the same moment.
     await parking.get(name);
     await resume(name);
   });

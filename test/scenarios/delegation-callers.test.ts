@@ -124,7 +124,7 @@ it("an agent that is waiting for a slot can't receive messages, because the send
   expect(result.outcome).toBe("succeeded");
 });
 
-describe("an agent that delegates itself", () => {
+describe("an agent that delegates too", () => {
   it("reaches only the agents below it", async () => {
     const hang = { text: "Working.", hangs: true } as const;
     const idOf = (messages: Parameters<typeof resultsIn>[0]) =>
