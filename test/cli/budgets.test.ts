@@ -22,7 +22,7 @@ const times = (text: string, sentence: string): number => text.split(sentence).l
 
 describe("a budget", () => {
   it("is reported once on standard error when 80% of it is used", async () => {
-    const first = { inputTokens: 82_000, outputTokens: 10 };
+    const first = { inputTokens: 80_500, outputTokens: 10 };
     const rest = { inputTokens: 10, outputTokens: 10 };
     const server = await serve(
       asking(

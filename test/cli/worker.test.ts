@@ -60,7 +60,7 @@ describe("retinue worker", () => {
   });
 
   it.each([
-    [[], {}, "A worker needs the address of its server. Write --server URL"],
+    [[], {}, "A worker needs the address of its server. Pass --server with the URL"],
     [["--server", "http://127.0.0.1:1"], {}, "A worker needs a token. Set RETINUE_TOKEN, or write --token-file FILE."],
     [["--server", "http://192.0.2.1"], token, "would not be encrypted, and the token could be read. Use https://."],
     [["--server", "http://127.0.0.1:1"], { RETINUE_TOKEN: "a b" }, "RETINUE_TOKEN is not a token. It must contain"],

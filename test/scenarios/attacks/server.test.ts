@@ -218,12 +218,12 @@ describe("tokens", () => {
     expect(await sendRaw(server.url, raw)).toMatch(/^HTTP\/1.1 403 /);
   });
 
-  it("refuses tokens in addresses, even with the right header", async () => {
+  it("refuses tokens in URLs, even with the right header", async () => {
     const server = await startServer();
     for (const path of [`/session?token=${server.token}`, "/event?access_token=x", "/docs?TOKEN=x"])
       expect(await server.send("GET", path), path).toMatchObject({
         status: 401,
-        json: { detail: expect.stringMatching(/addresses .* header Authorization/) },
+        json: { detail: expect.stringMatching(/URLs .* header Authorization/) },
       });
     expect(await server.send("GET", "/session?limit=5")).toMatchObject({
       status: 400,
