@@ -102,11 +102,11 @@ describe("the web view", () => {
     await queue.getByText("Then write a changelog entry.").waitFor();
     // It keeps its place until the change is saved.
     await queue.getByRole("button", { name: "Edit" }).click();
-    await page.getByLabel("Queued prompt").fill("Then write two entries.");
+    await page.getByRole("textbox", { name: "Queued prompt" }).fill("Then write two entries.");
     await page.keyboard.press("Escape");
     await queue.getByText("Then write a changelog entry.").waitFor();
     await queue.getByRole("button", { name: "Edit" }).click();
-    await page.getByLabel("Queued prompt").fill("Then write two entries.");
+    await page.getByRole("textbox", { name: "Queued prompt" }).fill("Then write two entries.");
     await queue.getByRole("button", { name: "Save" }).click();
     await queue.getByText("Then write two entries.").waitFor();
     await queue.getByRole("button", { name: "Withdraw" }).click();
