@@ -84,7 +84,7 @@ it("an agent that is stopped while another holds the rest of the budget is repor
   const waiting: ScriptedStep[] = [{ text: "One.", hangs: true }];
   const { session } = await open(
     { MAIN: [{ calls: [task("ONE: a"), task("TWO: b")] }], ONE: waiting, TWO: waiting },
-    { settings: { budget: { tokens: 10_000 } } },
+    { settings: { budget: { tokens: 11_000 } } },
   );
   const run = session.prompt("MAIN: do it.");
   const ends: string[] = [];

@@ -229,7 +229,7 @@ describe("a message", () => {
 
 it("adds up what all agents have spent, including before the session was resumed", async () => {
   const at = newPlace();
-  const settings = { budget: { tokens: 10_000 } };
+  const settings = { budget: { tokens: 20_000 } };
   const parts = { MAIN: [{ calls: [task("PART: look")] }, { text: "Done." }], PART: [{ text: "Found." }] };
   const { session } = await open(parts, { at, settings });
   const { usage } = await session.prompt("MAIN: go").result;
@@ -241,7 +241,7 @@ it("adds up what all agents have spent, including before the session was resumed
     tokens: 330,
     turns: 3,
     agents: 1,
-    left: { tokens: 9_670 },
+    left: { tokens: 19_670 },
   });
   await session.close();
   const again = await open({}, { at, resume: session.id });
