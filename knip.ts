@@ -7,7 +7,7 @@ const foundAtRunTime = ["@mozilla/readability", "@vscode/ripgrep", "linkedom", "
 const config = {
   entry: [
     "src/index.ts",
-    // Exports of an entry point may be unused so far. Code that no entry point reaches is dead.
+    // An entry point may have exports that nothing uses yet. Code that no entry point reaches is dead.
     "src/*/index.ts",
     "src/*/*/index.ts",
     "src/cli/{main,run-command,serve-command}.ts",

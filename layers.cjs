@@ -133,7 +133,7 @@ function rulesOf([name, { modules: imports, packages, builtins, browser }]) {
   if (browser) {
     rules.push({
       name: `${name}-portable`,
-      comment: `${name} also runs in browsers: of lib, it may import only src/lib/portable.ts.`,
+      comment: `${name} also runs in browsers, so the only part of lib that it may import is src/lib/portable.ts.`,
       from,
       to: { path: inModule("lib"), pathNot: ["^src/lib/portable\\.ts$"] },
     });

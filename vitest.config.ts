@@ -57,7 +57,7 @@ const remoteWorkers: Plugin = {
   name: "remote-workers",
   enforce: "pre",
   resolveId: (source, importer = "") => {
-    if (!source.endsWith("/worker/index.ts") || !importer.endsWith("/src/app/session/open-session.ts"))
+    if (!source.endsWith("/worker/index.ts") || !importer.endsWith("/src/app/opening/open-session.ts"))
       return undefined;
     return fileURLToPath(new URL("src/link/worker-over-link.test-support.ts", import.meta.url));
   },
@@ -81,7 +81,7 @@ export default defineConfig({
     sequence: { sequencer: ByCost },
     globalSetup: ["scripts/vitest-build.mjs", "test/temporary-directory.ts"],
     setupFiles: ["test/property-seed.ts"],
-    // Only guards against tests that never end, because a busy machine can be ten times slower than an idle one.
+    // Generous, because a busy machine can be ten times slower than an idle one. Only guards against tests that hang.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 10_000,

@@ -2,7 +2,7 @@ import { equivalents, type FanOut, fanOut, minimumOf } from "./fan-out.ts";
 import type { Figure } from "./figure.ts";
 import { seedExample } from "./seed-example.ts";
 
-/** One model for each cacheable minimum, with the most base-token equivalents that the work may cost. */
+/** One model for each cacheable minimum, with the highest acceptable cost of the work in base-token equivalents. */
 const models = [
   { model: "claude-sonnet-4-5", limit: 60_000 },
   { model: "claude-opus-4-7", limit: 75_000 },
@@ -10,8 +10,8 @@ const models = [
 ];
 
 /**
- * Measures the cost of input, and the part of the ideal cache reads that is missed. The test server counts four bytes
- * as one token.
+ * Measures the cost of input, and the share of ideal cache reads that are missed. The test server counts four bytes as
+ * one token.
  */
 export async function cacheCase(): Promise<Figure[]> {
   const fanOuts: Figure[] = [];

@@ -22,8 +22,8 @@ import { webCase } from "./web-case.ts";
 import { workerCase } from "./worker-case.ts";
 
 /**
- * The order matters: just after thousands of files were deleted, a file system takes longer to create new ones. Cases
- * that create many files therefore run before cases that delete many.
+ * The order matters: right after thousands of files have been deleted, a file system takes longer to create new ones.
+ * Cases that create many files therefore run before cases that delete many.
  */
 export const cases: Record<string, () => Promise<Figure[]>> = {
   delegation: delegationCase,
@@ -121,7 +121,7 @@ async function gapCase(): Promise<Figure[]> {
   );
   const gap = (measured: readonly Measured[]) => median(measured.flatMap((one) => one.gaps.slice(20)));
   const sync = diskSync();
-  // The time that one Read may take, plus a sync for the intent, a sync for the file, and one millisecond.
+  // The limit for one Read, plus the time for syncing the intent and the file, plus one millisecond.
   const budget = 1.6 * gap(reads.floor) + 2 * sync + 1;
   return [
     {

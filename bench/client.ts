@@ -35,7 +35,7 @@ export interface Job {
   readonly reply: (turn: number, cwd: string, request: RecordedRequest) => Reply | Promise<Reply>;
   readonly flags?: readonly string[];
   readonly place?: Place;
-  /** Whether to measure processor time and memory, which makes the start slower. */
+  /** Whether to measure processor time and memory, which slows down startup. */
   readonly usage?: boolean;
   /** Command and options that start the program, such as a shell that sets limits. */
   readonly under?: readonly string[];

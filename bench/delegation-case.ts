@@ -19,7 +19,7 @@ export async function delegationCase(): Promise<Figure[]> {
 
 /**
  * Functions that delete the files of each run. They are called at the end because a file system takes longer to create
- * files just after thousands were deleted.
+ * files right after thousands have been deleted.
  */
 const leftovers: (() => void)[] = [];
 
@@ -124,7 +124,7 @@ function childReply(turn: number, cwd: string): Reply {
   return { content: [{ tool: "Read", input: { file_path: join(cwd, "file.txt"), offset: turn, limit: 4 } }] };
 }
 
-/** Writes everything in a request except its messages, with about the same size as in Retinue's requests. */
+/** Writes a request without its messages, about as large as that part of Retinue's requests. */
 function headFile(path: string, bytes: number): string {
   const tools = [{ name: "Read", description: "x".repeat(Math.max(0, bytes - 300)), input_schema: { type: "object" } }];
   writeFileSync(
@@ -147,14 +147,14 @@ function perAgent(what: "cpuMs" | "rssMb", { measured, alone, children }: Compar
   };
   const [ours, floor] = [extra("retinue"), extra("floor")];
   const against = `${children} against 1`;
-  // The aim is 4 ms on a machine where the floor takes 2.2 ms.
+  // The target is 4 ms on a machine where the floor takes 2.2 ms.
   if (what === "cpuMs")
     return { name: `processor time per extra agent, ${against}`, ours, floor, unit: "ms", limit: 2.2 };
   const name = `memory per live agent, ${against} (floor ${floor.toFixed(2)} MB)`;
   return { name, ours: Number(ours.toFixed(3)), floor: 0, unit: "MB", limit: 0.3, kind: "value" };
 }
 
-/** Returns the server's load, because above the limit the server would be measured instead of the client. */
+/** Returns the server's load. Above the limit, the figures would show the speed of the server instead of the client. */
 function serverShare(floor: readonly Measured[]): Figure {
   const share = median(floor.map(({ serverCpuMs, wall }) => serverCpuMs / wall));
   const name = "share of one processor that the test server uses for 1,000 agents of the floor";
@@ -168,7 +168,7 @@ function serverShare(floor: readonly Measured[]): Figure {
 async function firstRequest(bytes: RequestBytes): Promise<Figure> {
   const { retinue, floor } = await measure({ children: 1, rounds: 9, latencyMs: 0, bytes, usage: false });
   const gap = (measured: readonly Measured[]) => median(measured.map(({ gaps }) => gaps[0] ?? Number.NaN));
-  // The aim is 10 ms on a machine where the floor takes 3 ms.
+  // The target is 10 ms on a machine where the floor takes 3 ms.
   return { name: "spawn to first request", ours: gap(retinue), floor: gap(floor), unit: "ms", limit: 3.6 };
 }
 

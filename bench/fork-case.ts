@@ -10,7 +10,7 @@ import type { Figure } from "./figure.ts";
 
 const forks = 100;
 
-/** Measures how long it takes to create a fork, and how much memory a hundred forks hold. */
+/** Measures how long it takes to create a fork, and how much memory a hundred forks use. */
 export async function forkCase(): Promise<Figure[]> {
   // Runs first, because garbage from the longer conversations would be counted too.
   const memoryOfForks = await memory();

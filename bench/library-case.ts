@@ -31,7 +31,10 @@ function importTime(module: string): number {
   return Number(spawnSync(process.execPath, ["--input-type=module", "-e", code], { encoding: "utf8" }).stdout);
 }
 
-/** Compares a run of the library with the bare loop. Runs of one turn show what is not due to the turns. */
+/**
+ * Compares a run of the library with the bare loop. Runs of one turn show the cost that does not depend on the number
+ * of turns.
+ */
 async function turnFigure(): Promise<Figure> {
   const reply = (turn: number, cwd: string): Reply =>
     turn > TURNS

@@ -22,7 +22,7 @@ async function everySeventh(): Promise<Figure[]> {
   const name = `${agents} agents × ${steps} steps, every 7th request answered 503`;
   const seconds = Number((ours / 1_000).toFixed(2));
   return [
-    // The limit in the next figure, 2.5 s, relative to the 0.85 s that the run takes without faults.
+    // This limit is the next figure's limit, 2.5 s, divided by the 0.85 s that the run takes without faults.
     { name: `${name}, against no faults`, ours, floor, unit: "ms", limit: 2.5 / 0.85 },
     { name, ours: seconds, floor: 0, unit: "s", limit: 2.5, kind: "value" },
   ];

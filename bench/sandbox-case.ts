@@ -45,12 +45,12 @@ async function measure(root: string, sandbox: Sandbox): Promise<Figure[]> {
   return [
     { name: "Bash `true` in the sandbox, against without", ours, floor, unit: "ms", limit: 4 },
     { name: "Bash `true` read-only in the sandbox, against without", ours: readOnly, floor, unit: "ms", limit: 4 },
-    // The ratio has to stay below one: a read-only command may cost at most 25 ms more.
+    // The read-only profile may add at most 25 ms to a command, so the ratio must not exceed 1.
     { name: "Cost of the read-only profile, against 25 ms", ours: readOnly - floor, floor: 25, unit: "ms", limit: 1 },
   ];
 }
 
-/** Lets the command run because of a rule, not because it only reads. */
+/** Allows the command by a rule, not because it is read-only. */
 const rules: Policy["rules"] = [{ effect: "allow", text: "Bash(true)", scope: "user" }];
 
 function executorAt(root: string, sandbox?: Sandbox): ToolExecutor {

@@ -5,9 +5,9 @@ import { openSession } from "../src/app/index.ts";
 import { type CacheAccount, createApiServer, type RecordedRequest, type Reply } from "../src/testing/index.ts";
 
 export interface SeedExample {
-  /** Cache account of the request whose answer starts the forks. */
+  /** Cache usage of the request whose answer starts the forks. */
   readonly parent: CacheAccount;
-  /** Cache accounts of the forks' first requests, in order of arrival. */
+  /** Cache usage of the forks' first requests, in order of arrival. */
   readonly forks: readonly CacheAccount[];
   readonly bodies: readonly string[];
 }

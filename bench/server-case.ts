@@ -110,8 +110,8 @@ const TURNS = 150;
 const HISTORY_BYTES = 16 * 1024 * 1024;
 
 /**
- * Runs a session that 100 clients watch without reading. The floor is the same run without them. Processor time is
- * compared, because the time of a run varies more than the clients cost.
+ * Runs a session that 100 clients watch without reading. The floor is the same run without them. Compares processor
+ * time, because the duration of a run varies by more than the clients cost.
  */
 async function stuckClients(root: string): Promise<Figure> {
   const place = placeIn(root, "stuck");
@@ -150,7 +150,7 @@ async function stuckClients(root: string): Promise<Figure> {
 
 interface LongSession {
   readonly sessionId: string;
-  /** Number of its last event. */
+  /** Number of the session's last event. */
   readonly after: number;
 }
 

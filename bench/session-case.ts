@@ -22,8 +22,8 @@ const EVENTS = 50_000;
 const WRITERS = 50;
 
 /**
- * Opens a session and reads 50,000 events of 50 agents, including from several positions. The floor parses the same
- * lines.
+ * Opens a session and reads 50,000 events of 50 agents, from the start and from several other positions. The floor
+ * parses the same lines.
  */
 async function manyEvents(root: string): Promise<Figure[]> {
   const options = { home: join(root, "events"), cwd: root, sessionId: "events", clock: systemClock };

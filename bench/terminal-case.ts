@@ -29,7 +29,7 @@ async function firstFrame(): Promise<Figure> {
     minify: true,
     format: "esm",
     platform: "node",
-    // Ink loads these tools only on request.
+    // Ink loads these developer tools only if they are enabled.
     alias: { "react-devtools-core": join(directory, "empty.mjs") },
     define: { "process.env.NODE_ENV": '"production"' },
     banner: { js: 'import { createRequire } from "node:module"; const require = createRequire(import.meta.url);' },
@@ -61,7 +61,7 @@ async function timeToText(command: readonly string[], text: string, server: ApiS
   return time;
 }
 
-/** Types while many agents write. The time from a key to its echo includes the terminal's own. */
+/** Types while many agents write. The time from a keypress to its echo includes the terminal's own delay. */
 async function typing(): Promise<Figure[]> {
   const task = (index: number) => ({
     tool: "Task",
@@ -157,12 +157,12 @@ function markAt(text: string, part: number): string {
   return mark;
 }
 
-/** Sequences that erase the whole screen, the rest of it, or everything. */
+/** Sequences that erase the screen, the rest of the screen or the scrollback, or that reset the terminal. */
 const erases = ["[2J", "[3J", "[J", "[0J", "c"].map((end) => `\u001b${end}`);
 
 interface BenchTerminal {
   type(text: string): void;
-  /** Waits until a text has been written since the last call. */
+  /** Waits until the program writes a text, after the text that the last call waited for. */
   until(text: string): Promise<void>;
   /** Returns the program's memory use in MB. */
   memory(): number;

@@ -11,8 +11,8 @@ const EVENTS = 49_000;
 const ROUNDS = 5;
 
 /**
- * Measures the web view in Chromium with a session of 1,000 agents and about 50,000 events whose main agent is writing.
- * The floor of the last figure is a client that reads the same events and shows nothing.
+ * Measures the web view in Chromium. The session has 1,000 agents and about 50,000 events, and its main agent is
+ * writing. The floor of the last figure is a client that reads the same events and shows nothing.
  */
 export async function webCase(): Promise<Figure[]> {
   const words = Array.from({ length: 20_000 }, (_, index) => `word${index}`).join(" ");
@@ -111,7 +111,7 @@ interface TraceEvent {
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the time until a reloaded page shows the main agent at work, and the other agents as they ended. */
+/** Returns the time until a reloaded page shows the main agent at work, and how the other agents ended. */
 async function timeOfReload(page: Page, id: string, { url }: Scene): Promise<number> {
   await page.goto(`${url}/#/session/${id}`);
   await loaded(page);

@@ -9,14 +9,14 @@ const stock = new Map([
 const product = z.string().describe("Name of the product, in the singular.");
 const count = defineTool({
   name: "count",
-  description: "Returns how many pieces of a product are in stock.",
+  description: "Returns how many units of a product are in stock.",
   input: z.object({ product }),
   access: "none",
   run: ({ product }) => stock.get(product) ?? 0,
 });
 const order = defineTool({
   name: "order",
-  description: "Orders pieces of a product.",
+  description: "Orders units of a product.",
   input: z.object({ product, pieces: z.number().int().min(1) }),
   run: ({ product, pieces }) => {
     stock.set(product, (stock.get(product) ?? 0) + pieces);
@@ -30,6 +30,6 @@ const approvals: Approvals = {
   },
 };
 await using session = await openSession({ tools: [count, order], approvals });
-const { text } = await session.prompt("Order plums if there are fewer than five, so that there are five.").result;
+const { text } = await session.prompt("If there are fewer than five plums, order enough to have five.").result;
 console.log(text);
 console.log(stock.get("plum"));

@@ -14,7 +14,7 @@ const output = z.object({
   ),
 });
 const result = await run(
-  "Let the agents correctness, security and tests review `git diff HEAD~1`, all at the same time. Merge their findings.",
+  "Have the agents correctness, security and tests review `git diff HEAD~1`, all at the same time. Merge their findings.",
   {
     agents: {
       correctness: reviewer("bugs"),

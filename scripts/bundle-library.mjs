@@ -23,7 +23,8 @@ export async function bundleLibrary({ root, directory, dependencies }) {
       external: dependencies.filter((name) => !included.includes(name)).map(withPaths),
       logLevel: "silent",
     });
-    // Not esbuild: it would put all modules that the index.ts of a module exports into the file that is loaded first.
+    // esbuild is not used here, because it would put everything that a module's index.ts exports into the file that is
+    // loaded first.
     const { output } = await bundle.generate({ format: "esm", chunkFileNames: "[name]-[hash].js" });
     await bundle.close();
     for (const { fileName, code } of output) await write(join(directory, "esm", fileName), code);

@@ -56,7 +56,7 @@ export async function bundle({ root, directory }) {
     format: "cjs",
     platform: "node",
     target: "node20",
-    // linkedom and ws work without the last three.
+    // linkedom can work without canvas, and ws without bufferutil and utf-8-validate.
     external: [...external, "canvas", "bufferutil", "utf-8-validate"],
     define: { "import.meta.filename": "__filename", "import.meta.dirname": "__dirname" },
     // `run` is compiled as a script, which can't use import(). With this setting, esbuild turns each import() into a
@@ -140,9 +140,9 @@ function inAscii(text) {
 }
 
 /**
- * Adds compiled code to the build. Runs a small job, after which the program stores the compiled functions that every
- * run needs in its state directory. Copies the file that contains them. The job also tests the build; a second run
- * tests that V8 accepts the file.
+ * Adds compiled code to the build. Runs a small job, after which the program stores, in its state directory, the
+ * compiled functions that every run needs. Copies the file that contains them. The job also tests the build; a second
+ * run tests that V8 accepts the file.
  */
 async function addCompiledCode({ root, directory }) {
   const { createApiServer } = await tsImport(join(root, "src/testing/index.ts"), import.meta.url);

@@ -10,7 +10,7 @@ const keptIn = (name) => ["--tsBuildInfoFile", join(root, ".cache", name)];
 
 // Slowest first, so that the last check to finish is a short one.
 const checks = [
-  // The compiler keeps what it learned, and the next run checks only files that changed and files that depend on them.
+  // The compiler saves its state, so that the next run checks only changed files and files that depend on them.
   { name: "types", args: [bin("typescript-native/bin/tsc"), "--pretty", "--incremental", ...keptIn("types.json")] },
   // The web view runs in browsers, so it is checked with browser types instead of Node's.
   { name: "web types", args: [bin("typescript-native/bin/tsc"), "--pretty", "-p", "tsconfig.web.json"] },

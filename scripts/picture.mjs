@@ -47,7 +47,7 @@ async function photograph() {
     const busiest = await busiestScreen();
     // Captures colors, and the lines that scrolled off the screen.
     const screen = tmux("capture-pane", "-e", "-p", "-S", "-").split("\n");
-    // The terminal shows typed keys twice if they arrive before the shell is ready; the second copy follows the prompt.
+    // The terminal shows input twice if it arrives before the shell is ready; the second copy follows the prompt.
     const start = screen.findIndex((line) => line.includes(`$ ${command}`));
     return { busiest, end: screen.slice(Math.max(0, start)) };
   } finally {

@@ -22,7 +22,7 @@ export function renderReferences(root, entryPoints) {
 }
 
 /**
- * Reads only the files that imports with a relative path lead to: the types of packages and of Node are not part of the
+ * Reads only files that are reached through relative imports: the types of packages and of Node are not part of the
  * pages, and parsing them takes longer than everything else.
  */
 function ownFiles(options) {
@@ -91,7 +91,7 @@ function renderPage(name, { exported, others, checker }) {
   ].join("\n");
 }
 
-/** Returns the statement that a declaration belongs to, which has its doc comment. */
+/** Returns the statement that contains a declaration. The doc comment is attached to the statement. */
 function owner(node) {
   return ts.isVariableDeclaration(node) ? node.parent.parent : node;
 }
@@ -107,7 +107,7 @@ function text(node, checker) {
   if (ts.isFunctionDeclaration(node)) return withoutBody(node, node.body);
   if (ts.isClassDeclaration(node)) return classText(node);
   if (!ts.isVariableDeclaration(node)) return node.getText();
-  // A constant such as the version is not part of the interface, only its type.
+  // The value of a constant, such as the version, is not part of the interface. Only its type is.
   const type = checker.getBaseTypeOfLiteralType(checker.getTypeAtLocation(node));
   const format = ts.TypeFormatFlags.NoTruncation | ts.TypeFormatFlags.UseAliasDefinedOutsideCurrentScope;
   return `const ${node.name.text}: ${node.type?.getText() ?? checker.typeToString(type, node, format)};`;

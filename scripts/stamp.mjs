@@ -17,7 +17,9 @@ const inputs = {
   web: ["src/client", "src/lib", "src/protocol", "src/web", ...tooling],
 };
 
-/** Returns the hash of the inputs of the web view, or of the other parts, which do not contain it. */
+/**
+ * Returns the hash of the web view's inputs, or of the inputs of all other parts, which do not include the web view.
+ */
 export function hashInputs(root, part) {
   const isWeb = part === "web";
   const hash = createHash("sha256");

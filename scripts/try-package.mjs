@@ -89,7 +89,7 @@ function download(version) {
   const directory = join(place, `node-${version}`);
   mkdirSync(directory);
   writeFileSync(join(directory, "package.json"), "{}");
-  // The package `node` would install this one with a script.
+  // The package `node` would need an install script to install this one.
   const name = nodePackage();
   run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", `${name}@${version}`], { cwd: directory });
   return join(directory, "node_modules", name, process.platform === "win32" ? "bin/node.exe" : "bin/node");

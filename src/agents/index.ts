@@ -13,4 +13,4 @@ export { resolveAgent } from "./resolve/resolve-agent.ts";
 export { judgeAgent, resolveSubagent, type SubagentRequest } from "./resolve/resolve-subagent.ts";
 export { declareTool } from "./tools/declare-tool.ts";
 export type { AgentMemory } from "./tools/memory-tools.ts";
-export type { Tier } from "./tools/tiers.ts";
+export { type Tier, tierIn } from "./tools/tiers.ts";

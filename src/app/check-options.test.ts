@@ -1,7 +1,7 @@
 import { describe, expect, it, onTestFinished } from "vitest";
 import { createScriptedModel } from "../testing/index.ts";
-import { openSession } from "./session/open-session.ts";
-import type { SessionOptions } from "./session/session-options.ts";
+import { openSession } from "./opening/open-session.ts";
+import type { SessionOptions } from "./opening/session-options.ts";
 import { loadProjectSettings } from "./settings/project-settings.ts";
 
 /** Opens a session with options that a program without type checking could pass. */
@@ -59,7 +59,7 @@ describe("options of openSession", () => {
       "describe and call",
     ],
     [{ allowedTools: "Read" }, 'allowedTools option of openSession can\'t be "Read"', "Use an array of strings."],
-    [{ acceptance: [1] }, "acceptance option of openSession can't be an array", "Use an array of strings."],
+    [{ acceptance: [1] }, "acceptance option of openSession can't be an array", "Use an array of commands."],
     [{ trusted: "yes" }, "trusted", "Use true or false."],
     [{ approvals: () => "allow" }, "approvals option of openSession can't be a function", "an object with ask"],
     [{ onTrouble: {} }, "onTrouble", "Use a function."],
@@ -107,14 +107,14 @@ describe("options of openSession", () => {
     });
   });
 
-  it("suggest the main agent", async () => {
+  it("suggest the main agent if its name is misspelled", async () => {
     await expect(open({ agent: "mian" })).rejects.toMatchObject({
       message: 'There is no agent "mian"',
       cure: expect.stringContaining('Did you mean "main"?'),
     });
   });
 
-  it("explain that nothing can be resumed if nothing is stored", async () => {
+  it("can't resume a session if no sessions are stored", async () => {
     await expect(open({ resume: "01j0000000000000000000000a" })).rejects.toMatchObject({
       message: "A session can't be resumed with home: false, which keeps nothing on disk",
       cure: "Remove resume to start a new session, or set home to the session's state directory.",

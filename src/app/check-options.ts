@@ -8,11 +8,13 @@ export interface OptionType {
   readonly optional?: boolean | undefined;
   /** Strings that the option accepts, for suggestions in error messages. */
   readonly values?: readonly string[] | undefined;
+  /** Says what is wrong with a value that is not accepted, in a sentence; replaces "Use …" in messages. */
+  readonly problem?: ((value: unknown) => string | undefined) | undefined;
 }
 
 export type OptionTypes<Options> = Readonly<Record<keyof Required<Options>, OptionType>>;
 
-/** Checks a library function's options, so that programs without type checking notice an invalid one. */
+/** Checks a library function's options, because programs without type checking may pass invalid ones. */
 export function checkOptions<Options>(name: string, options: Options, types: OptionTypes<Options>): void {
   if (!isRecord(options))
     throw optionError(`${capitalized(name)} needs an object with options`, "docs/library.md lists them.");
@@ -86,7 +88,8 @@ interface CheckedValue {
 function checkOption(name: string, option: string, { value, type }: CheckedValue): void {
   if (value === undefined && type.optional) return;
   const [meant] = typeof value === "string" ? nearest(value, type.values ?? []) : [];
-  const cure = `${meant === undefined ? "" : `Did you mean ${JSON.stringify(meant)}? `}Use ${type.description}.`;
+  const advice = (value !== undefined && type.problem?.(value)) || `use ${type.description}.`;
+  const cure = `${meant === undefined ? "" : `Did you mean ${JSON.stringify(meant)}? `}${sentence(advice)}`;
   if (value === undefined) throw optionError(`${capitalized(name)} needs the ${option} option`, cure);
   if (!type.accepts(value)) {
     throw optionError(`The ${option} option of ${name} can't be ${describeValue(value)}`, cure);
@@ -99,9 +102,14 @@ function unknownOption(name: string, option: string, known: Iterable<string>): U
   return optionError(`${capitalized(name)} has no option ${option}`, cure);
 }
 
+/** Capitalizes the first letter. */
+export function sentence(text: string): string {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}`;
+}
+
 /** Capitalizes a name such as `the tool "stock"` for the start of a sentence. Function names stay as they are. */
 function capitalized(name: string): string {
-  return name.replace(/^(?:a|the) /, (article) => `${article.charAt(0).toUpperCase()}${article.slice(1)}`);
+  return name.replace(/^(?:a|the) /, sentence);
 }
 
 /** Describes a value without the contents of an object, which may be long or secret. */

@@ -168,7 +168,9 @@ export {
   type Plugin,
   removePlugin,
 } from "./commands/plugins.ts";
+export { readCost } from "./commands/read-cost.ts";
 export { reportAgent } from "./commands/report-agent.ts";
+export { readServedRecord, type SessionChoices, writeServedRecord } from "./commands/served-record.ts";
 export {
   awaitedRuns,
   hasUnfinishedWork,
@@ -180,25 +182,33 @@ export {
   steerSession,
   unmatchedAgent,
 } from "./commands/steer.ts";
-export { type AddedTrust, addTrust, isTrusted, listTrust, removeTrust, type TrustOptions } from "./commands/trust.ts";
+export {
+  type AddedTrust,
+  addTrust,
+  isTrusted,
+  listTrust,
+  removeTrust,
+  reviewTrust,
+  type TrustOptions,
+} from "./commands/trust.ts";
 export { unpricedModel } from "./commands/unpriced-model.ts";
 export { readWaitingPrompts, type WaitingPrompt } from "./commands/waiting-prompts.ts";
 export { createDirectoryWorker, type DirectoryWorker, type DirectoryWorkerOptions } from "./commands/worker.ts";
 export { stateDirectory } from "./directories.ts";
 export { openSession as openSessionLazily, run as runLazily } from "./library.ts";
-export { type CompletedRun, type RunOptions, run } from "./run.ts";
-export type { Schema, SchemaValue, StandardSchema } from "./schemas/schema.ts";
-export { openSession } from "./session/open-session.ts";
-export type { PromptOptions, PromptResult, Run } from "./session/prompt-run.ts";
-export { promptsIn, type RewindOptions, type RewindReport } from "./session/rewind.ts";
-export type { Session } from "./session/session.ts";
+export { openSession } from "./opening/open-session.ts";
 export type {
   FunctionHookOptions,
   McpServerOptions,
   OnAsk,
   SessionHookOptions,
   SessionOptions,
-} from "./session/session-options.ts";
+} from "./opening/session-options.ts";
+export { type CompletedRun, type RunOptions, run } from "./run.ts";
+export type { Schema, SchemaValue, StandardSchema } from "./schemas/schema.ts";
+export type { PromptOptions, PromptResult, Run } from "./session/prompt-run.ts";
+export { promptsIn, type RewindOptions, type RewindReport } from "./session/rewind.ts";
+export type { Session } from "./session/session.ts";
 export type { SessionSpending } from "./session/session-spending.ts";
 export type { StartedSubagent, SubagentInfo, SubagentOptions, Subagents } from "./session/subagents.ts";
 export { type SessionsOptions, sessions } from "./sessions.ts";

@@ -1,11 +1,11 @@
 import type { UserBlock } from "../protocol/index.ts";
+import type { SessionOptions } from "./opening/session-options.ts";
 import type { CompletedRun, RunOptions } from "./run.ts";
 import type { Schema } from "./schemas/schema.ts";
 import type { OutputValue } from "./session/prompt-run.ts";
 import type { Session } from "./session/session.ts";
-import type { SessionOptions } from "./session/session-options.ts";
 
-// Sessions need most of the code. It is loaded with the first session, so that importing the library takes little time.
+// Sessions need most of the code, which is loaded with the first session, so that the library is quick to import.
 
 /**
  * Opens a new session, or resumes one. Throws a `UserError` for problems that the user must fix.
@@ -17,7 +17,7 @@ import type { SessionOptions } from "./session/session-options.ts";
  * ```
  */
 export async function openSession(options: SessionOptions = {}): Promise<Session> {
-  const { openSession: open } = await import("./session/open-session.ts");
+  const { openSession: open } = await import("./opening/open-session.ts");
   return open(options);
 }
 

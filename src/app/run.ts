@@ -1,24 +1,27 @@
 import type { UserBlock } from "../protocol/index.ts";
 import { checkNames, checkOptions, optionError } from "./check-options.ts";
+import { sessionOptionTypes } from "./opening/check-session-options.ts";
+import { openSession } from "./opening/open-session.ts";
+import { sessionOptionHints } from "./opening/session-option-hints.ts";
+import type { SessionOptions } from "./opening/session-options.ts";
 import type { Schema } from "./schemas/schema.ts";
 import { createStructuredOutput } from "./schemas/structured-output.ts";
-import { sessionOptionTypes } from "./session/check-session-options.ts";
-import { openSession } from "./session/open-session.ts";
 import type { OutputValue, PromptOptions, PromptResult } from "./session/prompt-run.ts";
 import { promptOptionTypes } from "./session/session.ts";
-import { sessionOptionHints } from "./session/session-option-hints.ts";
-import type { SessionOptions } from "./session/session-options.ts";
+import type { SessionSpending } from "./session/session-spending.ts";
 
 /** Options for `run`: the session's options, and a schema for the answer. `signal` also stops the run. */
 export type RunOptions<Output extends Schema | undefined = undefined> = SessionOptions & PromptOptions<Output>;
 
 /** Result of `run`: its outcome, text, output, usage, cost, facts and session id. */
 export interface CompletedRun<Output = undefined> extends PromptResult<Output> {
+  /** What all agents have spent. `costUsd` and `usage` cover only the main agent. */
+  readonly spent: SessionSpending;
   /** Messages for the user, for example that the offline model was used. */
   readonly notices: readonly string[];
 }
 
-/** Does the work of `run` in library.ts. */
+/** Implements `run` in library.ts. */
 export async function run<const Output extends Schema | undefined = undefined>(
   prompt: string | readonly UserBlock[],
   given: RunOptions<Output> = {},
@@ -34,7 +37,7 @@ export async function run<const Output extends Schema | undefined = undefined>(
   const session = await openSession(options);
   try {
     const result = await session.prompt(prompt, { output, outputSchema, signal: options.signal }).result;
-    return { ...result, notices: session.notices };
+    return { ...result, spent: await session.spent(), notices: session.notices };
   } finally {
     await session.close();
   }

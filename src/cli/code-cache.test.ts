@@ -138,7 +138,7 @@ describe("compiled code", () => {
     expect(await load(place)).toMatchObject({ file });
   });
 
-  it("is stored for each set of V8 flags", async () => {
+  it("is stored separately for each set of V8 flags", async () => {
     const place = createPlace();
     const file = await keepCode(place);
     copyFileSync(file, shippedFile(place));

@@ -19,7 +19,7 @@ import { basename, dirname, isAbsolute, join } from "node:path";
 import { Script } from "node:vm";
 import { crc32 } from "node:zlib";
 
-/** Compiled code for this process's bundle. docs/decisions/0019 explains why and how it is kept. */
+/** Compiled code for this process's bundle. docs/decisions/0019 explains why and how it is stored. */
 export interface CodeCache {
   /** File that the compiled code was read from; undefined if V8 compiled the source. */
   readonly file?: string | undefined;
@@ -95,7 +95,7 @@ const CHECKSUM_BYTES = 4;
 
 interface Expected {
   readonly origin: string;
-  /** True if the file belongs to the program, which is trusted as a whole. */
+  /** True if the file is part of the program, which is trusted as a whole. */
   readonly isShipped: boolean;
 }
 

@@ -2,7 +2,7 @@ import type { ModelErrorCode, RunResult } from "../protocol/index.ts";
 
 export const exitCodes = { succeeded: 0, failed: 1, usage: 2, incomplete: 3, unverified: 4, stopped: 130 } as const;
 
-/** Exit codes of a process that a signal ended. */
+/** Exit codes of a process that was ended by a signal. */
 export const signalCodes = { SIGINT: 130, SIGTERM: 143, SIGHUP: 129, SIGQUIT: 131 } as const;
 export type StopSignal = keyof typeof signalCodes;
 /** Signals that end a process. Windows has no SIGQUIT. */

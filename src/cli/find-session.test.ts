@@ -27,7 +27,7 @@ describe("a session's agent", () => {
     expect(() => agentIdOf(reference, agents)).toThrow(message);
   });
 
-  it("is not found by an unknown name, and the existing agents are listed with their names", () => {
+  it("is not found by an unknown name, and the error lists the existing agents with their names", () => {
     const many = Array.from({ length: 9 }, (_, index) => ({ agentId: `b${index}` }));
     expect(() => agentIdOf("nobody", [...agents, ...many])).toThrow(
       expect.objectContaining({

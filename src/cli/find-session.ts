@@ -58,7 +58,7 @@ export function agentIdOf(reference: string, agents: readonly ListedAgent[], kin
  * by age, oldest first. Returns undefined unless exactly one matches.
  */
 export function findAgentId(reference: string, agents: readonly ListedAgent[]): AgentId | undefined {
-  // A name can be given to another agent after its agent has ended.
+  // The name of an agent that has ended can be given to another agent.
   const named = agents.findLast(({ name }) => name === reference);
   if (named !== undefined) return named.agentId;
   const match = matchAgentId(
@@ -70,7 +70,7 @@ export function findAgentId(reference: string, agents: readonly ListedAgent[]): 
 
 function notMatched(id: string): string {
   if (id.length >= SHORTEST_END) return `starts or ends with "${id}"`;
-  return `starts with "${id}"; to use the end of an id, write at least ${SHORTEST_END} characters of it`;
+  return `starts with "${id}"; to use the end of an id, pass at least ${SHORTEST_END} characters of it`;
 }
 
 /** Parses `SESSION[/AGENT]`; the agent can also be given with the `--agent` option. */
@@ -81,12 +81,12 @@ export function parseSessionAgent(
   const at = argument.indexOf("/");
   const suffix = at < 0 ? undefined : argument.slice(at + 1);
   if (suffix === "")
-    throw usageError(`"${argument}" does not name an agent`, "Write SESSION/AGENT, or leave the slash out.");
+    throw usageError(`"${argument}" does not name an agent`, "Use SESSION/AGENT, or leave the slash out.");
   if (suffix !== undefined && option !== undefined) {
     throw usageError(`"${argument}" and --agent both name an agent`, "Use one of them.");
   }
   const id = at < 0 ? argument : argument.slice(0, at);
-  if (id === "") throw usageError(`"${argument}" does not name a session`, '"retinue sessions list" shows them.');
+  if (id === "") throw usageError(`"${argument}" does not name a session`, '"retinue sessions list" shows the ids.');
   return { id, agent: suffix ?? option };
 }
 

@@ -28,7 +28,7 @@ describe("readOptions", () => {
     [["--print=yes"], "takes no value"],
     [["--level", "hihg"], "Did you mean high?"],
     [["--level", "hi"], '"hi". It can be'],
-    [["-m=a"], "Write -m a or --model=a."],
+    [["-m=a"], "Use -m a or --model=a."],
     [["--constructor"], "There is no option --constructor"],
     [["--__proto__=1"], "There is no option --__proto__"],
   ])("refuses %j", (argv, says) => {
@@ -69,7 +69,7 @@ describe("splitRules", () => {
     expect(splitRules("Bash(echo (a b))")).toEqual(["Bash(echo (a b))"]);
   });
 
-  it("finds every rule in a list, whatever separates them", () => {
+  it("finds every rule in a list, regardless of the separators", () => {
     const specifier = fc.stringMatching(/^[a-z ,:*/.]{0,12}$/);
     const rule = fc.oneof(
       fc.stringMatching(/^[A-Z][a-z]{1,8}$/),

@@ -110,7 +110,7 @@ export function splitRules(text: string): string[] {
 
 /** Throws a `UserError` if there is a positional argument. */
 export function refusePositionals({ positionals }: ReadOptions, command: string, cure: string): void {
-  if (positionals[0] !== undefined) throw usageError(`"${command}" does not take "${positionals[0]}"`, cure);
+  if (positionals[0] !== undefined) throw usageError(`"${command}" does not accept "${positionals[0]}"`, cure);
 }
 
 export function usageError(message: string, cure: string): UserError {
@@ -127,21 +127,21 @@ interface OptionToken {
 
 function checkedValue({ name, value, inlineValue, rawName }: OptionToken, kind: OptionKind): string {
   if (kind.value === undefined) {
-    if (inlineValue) throw usageError(`--${name} takes no value`, `Write --${name} alone.`);
+    if (inlineValue) throw usageError(`--${name} takes no value`, `Use --${name} alone.`);
     return "";
   }
   const looksLikeOption = !inlineValue && value !== undefined && /^-[^\d.]/.test(value);
   if (value === undefined || looksLikeOption) {
     const dash = looksLikeOption ? ` (a value that begins with a dash: --${name}=${value})` : "";
-    throw usageError(`${rawName} needs a value`, `Write ${rawName} ${kind.value}${dash}.`);
+    throw usageError(`${rawName} needs a value`, `Use ${rawName} ${kind.value}${dash}.`);
   }
   if (inlineValue && /^-[^-]$/.test(rawName) && value.startsWith("=")) {
     const given = value.slice(1) || kind.value;
-    throw usageError(`${rawName} takes its value without "="`, `Write ${rawName} ${given} or --${name}=${given}.`);
+    throw usageError(`${rawName} takes its value without "="`, `Use ${rawName} ${given} or --${name}=${given}.`);
   }
-  if (value.trim() === "") throw usageError(`The value of ${rawName} is empty`, `Write ${rawName} ${kind.value}.`);
+  if (value.trim() === "") throw usageError(`The value of ${rawName} is empty`, `Use ${rawName} ${kind.value}.`);
   if (kind.choices !== undefined && !kind.choices.includes(value)) {
-    // A loose guess could suggest a permission mode that allows more than the user meant.
+    // A loose guess could suggest a permission mode that allows more than the user intended.
     const meant = misspelledName(value, kind.choices);
     const list = `It can be ${kind.choices.join(", ")}.`;
     throw usageError(`--${name} can't be "${value}"`, meant === undefined ? list : `Did you mean ${meant}? ${list}`);
@@ -160,7 +160,7 @@ function unknownOption(argument: string, { kinds, help, isRun }: UnknownOption):
   const name = argument.replace(/=.*/s, "");
   // `-p=1` is read as the options -p, -= and -1.
   if (/^-[^-]$/.test(name) && Object.values(kinds).some(({ short }) => `-${short}` === name)) {
-    const alone = name === "-p" ? 'Write the prompt after it: retinue -p "…".' : `Write ${name} alone.`;
+    const alone = name === "-p" ? 'Write the prompt after it: retinue -p "…".' : `Use ${name} alone.`;
     return usageError(`${name} takes no value`, alone);
   }
   const meant = name.startsWith("--") ? nearest(name.slice(2), Object.keys(kinds))[0] : undefined;
@@ -172,6 +172,6 @@ function unknownVerb(topic: HelpTopic, verb: string, known: readonly string[]): 
   const [meant] = nearest(verb, known);
   const [only = ""] = known;
   const list = `${known.slice(0, -1).join(", ")} and ${known.at(-1)}`;
-  const all = known.length === 1 ? `Write "retinue ${topic} ${only}".` : `There are ${list}.`;
+  const all = known.length === 1 ? `Use "retinue ${topic} ${only}".` : `There are ${list}.`;
   return usageError(`"${topic}" has no command "${verb}"`, meant === undefined ? all : `Did you mean "${meant}"?`);
 }

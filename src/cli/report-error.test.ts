@@ -31,6 +31,14 @@ it("shows errors that users can act on, and reports any other error as a bug", a
   });
 });
 
+it.each(["ENOSPC", "EROFS", "EACCES", "EMFILE"])("does not call %s a bug", async (code) => {
+  const error = Object.assign(new Error(`${code}: open`), { code, syscall: "open", path: "/state/server.lock" });
+  const { code: exitCode, said } = await report(error);
+  expect(exitCode).toBe(1);
+  expect(said).toMatch(new RegExp(`: .*\\(${code}\\)\\.\n$`));
+  expect(said).not.toContain("bug");
+});
+
 it.each([
   ["Check the `cwd` option.", "Check --cwd."],
   ["Raise the `maxTurns` option.", "Raise --max-turns."],
@@ -45,7 +53,7 @@ it.each([
 it.each([
   ["Ctrl+C", "\u0003"],
   ["Ctrl+D", "\u0004"],
-])("recognizes %s in answer to a question", async (_, key) => {
+])("recognizes %s instead of an answer to a question", async (_, key) => {
   const input = new PassThrough();
   const terminal = createInterface({ input, output: new PassThrough(), terminal: true });
   const asked = terminal.question("Name?");

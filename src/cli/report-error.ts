@@ -1,4 +1,4 @@
-import { describeError, stripControls, UserError } from "../lib/index.ts";
+import { describeError, errorCode, stripControls, UserError } from "../lib/index.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Format } from "./formats/format.ts";
 import { type Output, withFlags } from "./output.ts";
@@ -38,8 +38,23 @@ function explained(error: unknown): unknown {
   if (error.name === "AbortError" && error.message.startsWith("Aborted with Ctrl")) {
     return new UserError("Interrupted.", { code: "interrupted", exitCode: exitCodes.stopped });
   }
+  // The message of such an error says what to do.
+  if (operatingCodes.includes(errorCode(error)))
+    return new UserError(`${describeError(error)}.`, { code: "system", cause: error });
   return error;
 }
+
+/** Codes of errors that have their cause outside Retinue, such as a full disk. */
+const operatingCodes: readonly (string | undefined)[] = [
+  "ENOSPC",
+  "EDQUOT",
+  "EACCES",
+  "EPERM",
+  "EROFS",
+  "EMFILE",
+  "ENFILE",
+  "EIO",
+];
 
 function stackOf(error: unknown): string {
   if (!process.env["RETINUE_DEBUG"] || !(error instanceof Error)) return "";

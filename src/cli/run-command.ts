@@ -145,7 +145,7 @@ function noTerminal(prompt: string): UserError {
 function unknownCommand(words: readonly string[], commandNames: readonly string[]): UserError | undefined {
   const [first = "", second] = words;
   if (words.length > 3 || !/^[\w-]+$/.test(first)) return undefined;
-  // Three words are more likely to be a prompt than a command of another program.
+  // Three or more words are more likely to be a prompt than another program's command.
   const others = words.length > 2 ? [] : Object.keys(elsewhere);
   const [meant] = nearest(first, [...commandNames, ...others, "help"]);
   if (meant === undefined) return undefined;
@@ -161,7 +161,7 @@ function asPrompt(prompt: string): string {
 const noLogin = () => "Set ANTHROPIC_API_KEY or OPENAI_API_KEY instead; `retinue doctor` shows which key is used.";
 const newVersion = () => "Install the new version the same way you installed this one.";
 
-/** Commands of other programs, each with Retinue's alternative. The argument is the word after the command. */
+/** Commands that other programs have, each with Retinue's alternative. The argument is the word after the command. */
 const elsewhere: Readonly<Record<string, (argument: string | undefined) => string>> = {
   mcp: () => "Configure MCP servers in .mcp.json or in the settings (docs/mcp.md).",
   login: noLogin,

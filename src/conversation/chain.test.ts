@@ -400,7 +400,7 @@ describe("cache marks", () => {
       expect(lifetimes(shorter.withHead(longHead))).toEqual(["1h", "1h", "1h"]);
     });
 
-    it("cover the past of a fork but not its own messages, so longer lifetimes come first", () => {
+    it("cover the messages that a fork inherits but not its own, so that longer lifetimes come first", () => {
       const parent = goOn(begin(longHead));
       parent.request();
       const child = parent.fork();
@@ -466,8 +466,8 @@ describe("the difference between two requests", () => {
   });
 });
 
-describe("fingerprints of messages", () => {
-  it("are equal if and only if the bytes are, through appends, forks and new heads, in any order of calls", () => {
+describe("fingerprints", () => {
+  it("of messages are equal if and only if their bytes are, after any appends, forks and new heads, in any order of calls", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 12 }), fc.boolean(), (steps, late) => {
         const branches = [begin(head)];

@@ -83,9 +83,9 @@ export class Chain {
   }
 
   /**
-   * Returns the cache mark that replaces the previous one in a fork's first request. It is placed after the answer that
-   * created the fork, so that the parent can continue from there. The provider looks back from this mark to find the
-   * parent's cached requests, which fails if the answer has too many blocks.
+   * Returns the cache mark that replaces the previous one in a fork's first request. It is placed after the response
+   * that created the fork, so that the parent can continue from there. The provider looks back from this mark to find
+   * the parent's cached requests, which fails if the response has too many blocks.
    */
   private answerMark(): Mark | undefined {
     if (this.forkMark === undefined || this.forkMark.segment === 0) return undefined;
@@ -127,7 +127,7 @@ export class Chain {
   }
 
   /**
-   * Returns a chain with only the newest turns and their existing bytes. A turn is an answer and the user turn after
+   * Returns a chain with only the newest turns and their existing bytes. A turn is a response and the user turn after
    * it. `placeholder` replaces all earlier turns. Returns undefined if there are no earlier turns.
    */
   newestTurns(turns: number, placeholder: string): Chain | undefined {
@@ -275,7 +275,7 @@ function cutBetweenTurns(messages: readonly Message[], keep: number): number {
 
 /**
  * Returns whether the messages from this index on can follow a summary, which is a user turn. The first of them must be
- * an answer, and not the continuation of a paused answer, so that roles alternate and every result has its call.
+ * a response, and not the continuation of a paused response, so that roles alternate and every result has its call.
  */
 export function canFollowSummary(messages: readonly Message[], index: number): boolean {
   return messages[index]?.role === "assistant" && messages[index - 1]?.role === "user";

@@ -4,9 +4,9 @@ import { canonicalToolName, isAddress, type ToolCall, type ToolDeclaration } fro
 export interface CombinedTools {
   /** If several executors declare a tool, the last one performs its calls. The first performs calls to unknown tools. */
   readonly executors: readonly [ToolExecutor, ...ToolExecutor[]];
-  /** Names of tools in the order they are declared. Others follow in the order of the executors. */
+  /** Order in which tools are declared, by name. Tools that are not listed follow, in the order of their executors. */
   readonly order?: readonly string[] | undefined;
-  /** If absent, no call has an address. */
+  /** If absent, paths are not checked for addresses. */
   readonly addresses?: AddressRoute | undefined;
 }
 
@@ -14,7 +14,7 @@ export interface CombinedTools {
 export interface AddressRoute {
   /** One of the combined executors. */
   readonly executor: ToolExecutor;
-  /** Returns the address of a text that a path names. Undefined for all other paths. */
+  /** Returns the address of the text stored at a path, or undefined if the path is not that of a stored text. */
   readonly addressOf: (path: string) => string | undefined;
 }
 
@@ -65,10 +65,10 @@ export function combineExecutors({ executors, order = [], addresses }: CombinedT
   };
 }
 
-/** Tools that accept addresses, and the input that contains the address. */
+/** Tools that accept addresses, and for each the input property that contains the address. */
 const addressInputs: Readonly<Record<string, string>> = { Read: "file_path", Grep: "path" };
 
-/** Returns the call if it has an address, with the address in place of a path that names a text; otherwise undefined. */
+/** Returns the call if its path is an address or can be replaced by one; otherwise undefined. */
 function addressedCall(call: ToolCall, addressOf: AddressRoute["addressOf"]): ToolCall | undefined {
   const name = addressInputs[canonicalToolName(call.name)];
   const input = name === undefined ? undefined : parseInput(call.inputJson);
@@ -88,7 +88,10 @@ function parseInput(json: string): Readonly<Record<string, unknown>> | undefined
   }
 }
 
-/** Returns the request for a call with a changed input. An approval of the call applies to it too. */
+/**
+ * Returns the request with a changed call. If the original call was approved, the approval applies to the changed one
+ * too.
+ */
 function withCall({ call: before, grant, ...request }: ExecuteRequest, call: ToolCall): ExecuteRequest {
   const isGranted = grant?.inputJson === before.inputJson;
   return { ...request, call, grant: isGranted ? { ...grant, inputJson: call.inputJson } : grant };

@@ -134,7 +134,7 @@ describe("unknown inputs", () => {
     expect(seen).toEqual([{ file_path: "a" }]);
   });
 
-  it("are all named in one line, however long and numerous they are", async () => {
+  it("are all named in one line, no matter how long or how many they are", async () => {
     const { text, seen } = await read(JSON.parse('{"__proto__":1,"a\\n]b":2,"limit":"5","file_path":"a"}'));
     expect(text).toBe('text\n[Ignored unknown inputs: "__proto__", "a\\n]b".]');
     expect(seen).toEqual([{ limit: 5, file_path: "a" }]);
@@ -190,7 +190,7 @@ describe("execute", () => {
     expect(() => readFileSync(join(root, "a"))).toThrow();
   });
 
-  it("accepts a grant only for exactly this call and input, and never against a deny", async () => {
+  it("applies a grant only to the exact call and input, and never overrides a deny rule", async () => {
     const asked = call("Write", { file_path: "a", content: "x" });
     const { callId, inputJson } = asked;
     const attempt = async (grant: { callId: string; inputJson: string }, rules: Policy = policy()) =>
@@ -208,7 +208,7 @@ describe("execute", () => {
     expect(readFileSync(join(root, "a"), "utf8")).toBe("x");
   });
 
-  it("turns an exception from a tool into an error with its message", async () => {
+  it("reports an exception thrown by a tool as an error with the exception's message", async () => {
     const broken = tool("Read", () => {
       throw new Error("no luck");
     });
@@ -336,7 +336,7 @@ describe("authorize", () => {
     expect(await granted({ kind: "read", path: join(top, "secret") }, policy())).toBe("ask");
   });
 
-  it("applies deny rules whatever was granted", async () => {
+  it("applies deny rules regardless of grants", async () => {
     const rules = policy({}, ["deny", "WebFetch(domain:evil.test)"]);
     expect(await granted({ kind: "network", url: "https://evil.test/" }, rules)).toBe("deny");
   });
@@ -377,7 +377,7 @@ describe("combined executors", () => {
     });
   };
 
-  it("declare each tool once, in the given order, followed by the others", () => {
+  it("declare each tool once, the ordered ones first", () => {
     expect(
       combine()
         .declarations()
@@ -403,7 +403,7 @@ describe("combined executors", () => {
     ["Read", { file_path: "/old/r2.txt" }, "worker /old/r2.txt"],
     ["Grep", { url: "retinue://result/r1" }, "worker undefined"],
     ["mcp__s__a", { path: "retinue://result/r1" }, "worker"],
-  ])("pass %s %j on to %s, by its address", async (name, input, text) => {
+  ])("route %s %j to %s", async (name, input, text) => {
     const combined = combine();
     const request = { agentId: "main", call: call(name, input), policy: everything() } as const;
     const judged = await combined.judge(request.call, request.policy);
@@ -412,7 +412,7 @@ describe("combined executors", () => {
     expect(await combined.recall?.(request.call)).toBe("lost");
   });
 
-  it("need the tool, and the approval that rules require, for an address too", async () => {
+  it("apply the agent's tools and rules to addresses too", async () => {
     const asked = call("Read", { file_path: "/old/r1.txt" });
     const outcomeFor = async (own: Policy, grant?: Grant) =>
       (await combine().execute({ agentId: "main", call: asked, policy: own, grant }, silent, never)).outcome;
@@ -423,12 +423,12 @@ describe("combined executors", () => {
     expect(await outcomeFor(policy({}, ["ask", "Read"]), { ...grant, inputJson: "{}" })).toBe("denied");
   });
 
-  it("suggest tools from all executors for an unknown one", async () => {
+  it("suggest tools from all executors if a tool is unknown", async () => {
     const judged = await combine().judge(call("Raed", {}), everything());
     expect(judged).toMatchObject({ kind: "invalid", message: expect.stringContaining("Did you mean Read?") });
   });
 
-  it("do not give a workspace to tools that have none", async () => {
+  it("report an error if a tool without a workspace uses one", async () => {
     const server = createExecutor({ tools: [says("Read", "never")], results });
     const request = { agentId: "main", call: call("Read", { file_path: "a" }), policy: everything() } as const;
     const { outcome, content } = await server.execute(request, silent, never);

@@ -33,7 +33,7 @@ export interface ExecutorOptions {
   /** Tools in the order they are declared to models. */
   readonly tools: readonly Tool[];
   readonly absent?: readonly AbsentTool[] | undefined;
-  /** Names of all tools, for messages about unknown ones; defaults to those of this executor. */
+  /** Names of all tools, for messages about unknown tools; defaults to the tools of this executor. */
   readonly names?: readonly string[] | undefined;
   /** Absent if the tools use no files and run no commands. */
   readonly workspace?: Workspace | undefined;

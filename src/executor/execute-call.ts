@@ -15,7 +15,7 @@ import { authorizeAccess, type JudgedCall, judgeUse, type Place } from "./judge-
 import { type AbsentTool, type ReadCall, readCall } from "./read-call.ts";
 import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
 
-/** Calls that have been judged, so that `execute` does not read them again, or apply the same policy again. */
+/** Calls that have been judged, kept so that `execute` does not parse them or apply the same policy a second time. */
 export type JudgedCalls = WeakMap<ToolCall, KnownCall>;
 
 interface KnownCall {
@@ -73,7 +73,7 @@ export async function executeCall(request: ExecuteRequest, execution: ExecutionC
     case "timeout":
       return textResult(
         "timeout",
-        `${tool.declaration.name} did not finish within ${formatDuration(limit)} and was abandoned. Changes that it had already made remain.`,
+        `${tool.declaration.name} did not stop at its time limit of ${formatDuration(limit)} and was abandoned. Changes that it had already made remain.`,
       );
     case "failed":
       return textResult("error", `${tool.declaration.name} failed: ${describeError(run.error)}`);
@@ -119,7 +119,8 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     callId: call.callId,
     signal,
     paths: judged.resolved,
-    // In this mode, commands need not be read-only, but files that rules deny must still be hidden from them.
+    // In bypassPermissions mode, commands need not be read-only, but files that rules deny must still be hidden from
+    // them.
     readsOnly: policy.mode === "bypassPermissions" && hidden() === hidesNothing ? undefined : decision.readsOnly,
     readableRoots: [...policy.workspaceRoots, ...policy.readableRoots],
     replies: granted ? grant.replies : undefined,

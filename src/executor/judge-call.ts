@@ -91,9 +91,9 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
 }
 
 /**
- * Checks the directories that an allowed command traverses: for files that it must not read, unless the read-only
- * profile of a sandbox hides them, and for names of protected files that it would write elsewhere. A command that a
- * person allowed for this session is not checked, because that person has seen it.
+ * Checks the directories that an allowed command traverses for files that it must not read, unless a sandbox's
+ * read-only profile hides them, and for protected files that it would copy elsewhere. A command that a person allowed
+ * for this session is not checked, because that person has seen it.
  */
 async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place): Promise<JudgedCall> {
   if (judged.decision.effect !== "allow" || judged.decision.scope === "session") return judged;
@@ -106,8 +106,8 @@ async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place
 }
 
 /**
- * If a command is not allowed, decides again whether it is allowed in the read-only profile of a sandbox. Without a
- * sandbox, the first question about such a command says what a sandbox would change.
+ * If a command is not allowed, decides again whether it is allowed in a sandbox with the read-only profile. Without a
+ * sandbox, the first approval request for a command like that says what a sandbox would change.
  */
 async function judgeInSandbox(
   found: JudgedCall,
@@ -171,7 +171,7 @@ function isCovered(access: Access, place: ResolvedPath | undefined, judged: Judg
     } else if (known.kind === "command" && access.kind === "command") {
       if (known.command === access.command) return true;
     } else if (known.kind === "skill" && access.kind === "skill") {
-      // The approved skill and the requested one are the same; the tool only requests it by its full name.
+      // The approved and the requested skill are the same: the tool merely requests it by its full name.
       return true;
     }
   }
@@ -204,7 +204,7 @@ async function expandAccesses(accesses: readonly Access[], workspace: Workspace)
 }
 
 /**
- * Returns, for `decide`, the files that match deny rules and have several names (hard links); `unknown` if there are
+ * Returns the files for `decide` that match deny rules and have several names (hard links), or `unknown` if there are
  * too many files to check. The list is empty unless one of the paths has several names.
  */
 async function deniedFiles(

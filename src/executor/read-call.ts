@@ -23,7 +23,7 @@ export interface AbsentTool {
 interface CallContext {
   readonly tools: ReadonlyMap<string, Tool>;
   readonly absent: readonly AbsentTool[];
-  /** Names of all tools, including those that another executor has. */
+  /** Names of all tools, including those of other executors. */
   readonly names: readonly string[];
   /** Tools of the calling agent. */
   readonly pool: readonly string[];

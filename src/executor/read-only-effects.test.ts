@@ -90,8 +90,8 @@ const attacks = readFileSync(join(import.meta.dirname, "../permissions/fixtures/
   .map((line) => JSON.parse(line) as Row)
   .filter(({ acceptable, setup }) => !acceptable.includes("allow") && setup.fs === undefined);
 
-describe.skipIf(!hasSandbox)("permission without a rule", () => {
-  it("applies to attacks only if they run read-only and have no effect", { timeout: 120_000 }, async () => {
+describe.skipIf(!hasSandbox)("a command that no rule allows", () => {
+  it("never has an effect if it is an attack that runs without approval", { timeout: 120_000 }, async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     put("project/f.txt", "a\n");
     const before = listing();
@@ -115,7 +115,7 @@ describe.skipIf(!hasSandbox)("permission without a rule", () => {
     expect(listing()).toEqual(before);
   });
 
-  it("does not reach a file next to a link's target, or next to a directory that does not exist", async () => {
+  it("can't read a file through `..` after a symlink or a missing directory", async () => {
     const rules = [rule("allow", "Bash(cat ./public/*)")];
     expect((await bash("cat ./public/../.env", { rules })).text).not.toContain("SECRET");
     rmSync(join(root, "public"));
@@ -134,7 +134,7 @@ describe.skipIf(!hasSandbox)("permission without a rule", () => {
   });
 
   it.each(["ls; awk 'BEGIN{system(\"touch canary\")}'", "ls | sed '1e touch canary'", "ls; git diff; touch canary"])(
-    "changes nothing next to a command that a rule allows: %s",
+    "has no effect if it follows one that a rule allows: %s",
     async (command) => {
       await bash(command, { rules: [rule("allow", "Bash(ls:*)")] });
       expect(existsSync(join(root, "canary"))).toBe(false);
@@ -146,7 +146,7 @@ describe.skipIf(!hasSandbox)("permission without a rule", () => {
     ["git status > out", "acceptEdits"],
     ["mkdir x; git status", "default"],
     ["ls; git status", "default"],
-  ] as const)("runs no program that the repository configures: %s", async (command, mode) => {
+  ] as const)("does not run programs that the repository configures: %s", async (command, mode) => {
     const git = (...args: string[]) => execFileSync("git", ["-C", root, ...args]);
     git("init", "-q");
     git("add", "a.ts");
@@ -163,7 +163,7 @@ describe.skipIf(!hasSandbox)("permission without a rule", () => {
   it.each([
     ["default", ["grep -r . .", "grep -r . $(echo .)", "find . -type f -exec cat {} +", "ls -a | xargs cat"]],
     ["bypassPermissions", ["grep -r . .", "find . -type f -exec cat {} +"]],
-  ] as const)("does not show a file that a rule denies in mode %s", async (mode, commands) => {
+  ] as const)("can't read a file that a rule denies, in mode %s", async (mode, commands) => {
     const rules = [rule("allow", "Bash(grep:*)"), rule("deny", "Read(.env)")];
     for (const command of commands) {
       const ran = await bash(command, { rules, mode });

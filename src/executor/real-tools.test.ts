@@ -20,7 +20,7 @@ import { combineExecutors, createExecutor } from "./index.ts";
 
 let top = "";
 let root = "";
-/** A worker's tools, and the tools for addresses. */
+/** A worker's tools, and the tools that read addresses. */
 let executor: ToolExecutor;
 let worker: ToolExecutor;
 
@@ -72,7 +72,7 @@ async function call(name: string, input: object, more: CallOptions = {}) {
 
 const deny = (text: string): Rule => ({ text, effect: "deny", scope: "user" });
 
-it("reads in the workspace, and outside only with a grant", async () => {
+it("reads files inside the workspace, and files outside it only with a grant", async () => {
   expect(await call("Read", { file_path: "src/a.ts" })).toMatchObject({
     outcome: "ok",
     text: expect.stringContaining("key"),
@@ -106,14 +106,14 @@ it("writes only if the mode allows it", async () => {
   expect((await call("Write", { ...input, file_path: ".git/config" }, { mode: "acceptEdits" })).outcome).toBe("denied");
 });
 
-it("understands the names that other programs use for its tools", async () => {
+it("accepts the names that other programs use for its tools", async () => {
   expect((await call("grep_search", { pattern: "key" })).text).toContain("a.ts");
   await call("read_file", { file_path: "src/a.ts" });
   const replaced = { file_path: "src/a.ts", old_string: "key", new_string: "lock" };
   expect(await call("replace", replaced, { mode: "acceptEdits", pool: ["Edit"] })).toMatchObject({ outcome: "ok" });
 });
 
-it("ignores a request to leave the sandbox, and needs the same approval", async () => {
+it("ignores a request to disable the sandbox, and still requires approval", async () => {
   const input = { command: "touch made.txt", dangerouslyDisableSandbox: true };
   expect(await call("Bash", input, { pool: ["Bash"] })).toMatchObject({ outcome: "denied" });
   expect(existsSync(join(root, "made.txt"))).toBe(false);
@@ -123,7 +123,7 @@ it("ignores a request to leave the sandbox, and needs the same approval", async 
   });
 });
 
-it("returns the rest of a long result by its address", async () => {
+it("returns the rest of a long result when given its address", async () => {
   const lines = Array.from({ length: 1_000 }, (_, index) => `line ${index}`);
   writeFileSync(join(root, "long.txt"), lines.join("\n"));
   const first = await call("Read", { file_path: "long.txt" });
@@ -148,7 +148,7 @@ const addresses = [
   `retinue://result/${"../".repeat(1_000)}etc/passwd`,
 ];
 
-it.each(addresses)("opens no file for %j, whichever executor gets the call", async (address) => {
+it.each(addresses)("opens no file for the address %j, whichever executor gets the call", async (address) => {
   mkdirSync(join(root, "retinue:"));
   for (const mode of ["default", "bypassPermissions"] as const)
     for (const on of [executor, worker])
@@ -171,13 +171,13 @@ it.each([
   ["Edit", { file_path: "retinue://result/c1", old_string: "a", new_string: "b" }],
   ["Write", { file_path: "retinue://output/../x", content: "" }],
   ["NotebookEdit", { notebook_path: "retinue://result/c1", new_source: "" }],
-])("names the tools for an address that was given to %s", async (name, input) => {
+])("names the tools that accept addresses if %s is called with one", async (name, input) => {
   const { outcome, text } = await call(name, input, { pool: [name], mode: "bypassPermissions" });
   expect(outcome).toBe("error");
   expect(text).toMatch(/works on files and can't open the address "retinue:.*"\. Use Read or Grep\.$/);
 });
 
-it("needs the tool for an address", async () => {
+it("denies an address if the agent does not have the tool", async () => {
   const file_path = "retinue://result/c1";
   expect(await call("Read", { file_path }, { pool: ["Grep"], granted: true })).toMatchObject({ outcome: "denied" });
   expect(await call("Grep", { pattern: "", path: file_path }, { pool: ["Read"] })).toMatchObject({ outcome: "denied" });

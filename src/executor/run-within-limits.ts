@@ -12,7 +12,7 @@ export interface RunLimits {
   /** Time to wait for a result after the abort. */
   readonly abortGraceMs: number;
   readonly signal: AbortSignal;
-  /** Functions that stop work in progress. The function for this work is in the set while the work runs. */
+  /** Functions that stop work in progress. The set contains this work's function while the work is running. */
   readonly running: Set<(reason: Error) => void>;
 }
 

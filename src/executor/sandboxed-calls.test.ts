@@ -51,7 +51,7 @@ async function bash(command: string, situation: Situation = {}): Promise<Decisio
 }
 
 it.each(['while read f; do cat "$f"; done < list', "cat $(git ls-files)", "grep -R x .", "find . | xargs cat"])(
-  "%s needs a sandbox, and runs read-only in it",
+  "%s is allowed only in a sandbox, where it runs read-only",
   async (command) => {
     expect((await bash(command, { confinement: { kind: "off" } })).effect).toBe("ask");
     expect(await bash(command)).toMatchObject({ effect: "allow", readsOnly: true });
@@ -121,16 +121,16 @@ it.each([
   ["Bash(echo:*)", "echo a | awk '{print > \"x\"}'"],
   ["Bash(ls:*)", "ls -a | xargs cat"],
   ["Bash(ls:*)", "ls; git diff"],
-])("with the rule %s, %s runs read-only, because the rule covers only a part of it", async (allow, command) => {
+])("with the rule %s, %s runs read-only, because the rule covers only part of it", async (allow, command) => {
   expect(await bash(command, { allow })).toMatchObject({ effect: "allow", readsOnly: true });
 });
 
-it("does not let a redirection that the mode allows lift the read-only profile", async () => {
+it("keeps the read-only profile if the mode allows a redirection", async () => {
   expect((await bash("awk 'BEGIN{system(\"touch x\")}' > out", { mode: "acceptEdits" })).effect).toBe("ask");
   expect((await bash("cat a.ts > out", { mode: "acceptEdits" })).effect).toBe("allow");
 });
 
-it("also hides denied files from a command that a rule allows, or asks", async () => {
+it("hides denied files even from commands that a rule allows, or requires approval", async () => {
   const deny = "Read(.env)";
   for (const [allow, command] of [
     ["Bash(grep:*)", "grep -r x ."],
@@ -142,13 +142,13 @@ it("also hides denied files from a command that a rule allows, or asks", async (
   expect((await bash("tar cf out.tar sub", { allow: "Bash(tar:*)", deny })).effect).toBe("allow");
 });
 
-it("lets a rule for the whole command lift the read-only profile", async () => {
+it("lifts the read-only profile if a rule allows the whole command", async () => {
   const decision = await bash("git log -3", { allow: "Bash(git log:*)" });
   expect(decision).toMatchObject({ effect: "allow", rule: "Bash(git log:*)" });
   expect(decision.readsOnly).toBeUndefined();
 });
 
-it("asks instead of hiding denied files if the workspace has too many files", async () => {
+it("requires approval if the workspace has too many files to hide the denied ones", async () => {
   const place = placeWith({ kind: "on" });
   const deny = "Read(.env)";
   const judge = async (policy: Policy) =>

@@ -241,7 +241,7 @@ describe("git commands that could print a denied file need approval", () => {
     "git stash list",
   ])("%s needs no approval", async (command) => expect(await judge(command, rules)).toBe("allow"));
 
-  it("such as git archive, even if a rule allows it", async () => {
+  it("including git archive, even if a rule allows it", async () => {
     expect(await judge("git archive HEAD", [...rules, allow("Bash(git archive:*)")])).toBe("ask");
     expect(await judge("git archive HEAD", [allow("Bash(git archive:*)")])).toBe("allow");
   });
@@ -316,7 +316,7 @@ describe("Read rules apply to the files that a command would actually read", () 
     ["ls -R sub", "allow"],
   ] as const)("%s", async (command, effect) => expect(await judge(command, [deny("Read(.env)")])).toBe(effect));
 
-  it("in the home directory", async () => {
+  it("including files in the home directory", async () => {
     const rules = [deny("Read(~/.ssh/**)"), allow("Read(~/**)")];
     expect(await judge("cat ~/.ssh/id", rules)).toBe("deny");
     expect(await judge("cat ~/.s*/*", rules)).toBe("deny");
@@ -352,8 +352,8 @@ describe("text that the shell evaluates needs approval", () => {
   );
 });
 
-describe("names of files", () => {
-  it("must not become options or several words", async () => {
+describe("file names", () => {
+  it("need approval if the shell could read them as options or split them into words", async () => {
     writeFileSync(join(base, "w/sub/-R"), "x");
     expect(await judge("cd sub && grep x *")).toBe("ask");
     expect(await judge("cd sub && grep x ./*")).toBe("allow");
@@ -366,7 +366,7 @@ describe("names of files", () => {
 });
 
 describe("rules for commands", () => {
-  it("cover a path outside the workspace that they spell out, but no symlink to one", async () => {
+  it("cover a path outside the workspace if they spell it out, but not a symlink to it", async () => {
     expect(await judge("cat /etc/hostname", [allow("Bash(cat /etc/hostname)")])).toBe("allow");
     expect(await judge("cat /etc/hostname", [allow("Bash(cat:*)")])).toBe("ask");
     expect(await judge("cat link", [allow("Bash(cat:*)")])).toBe("ask");
@@ -375,7 +375,7 @@ describe("rules for commands", () => {
   });
 });
 
-describe("wildcards in rules for commands that may change something", () => {
+describe("wildcards in rules for commands that may change files", () => {
   const rules = ["cp", "mv", "touch", "tee", "dd", "sed", "tar", "npm", "git commit"].map((name) =>
     allow(`Bash(${name}:*)`),
   );
@@ -445,7 +445,7 @@ describe("wildcards in rules for commands that may change something", () => {
     expect(await judge(command, [allow("Bash"), deny("Read(.env)")])).toBe(effect);
   });
 
-  it("do not affect what a person allowed for the session", async () => {
+  it("do not affect commands that a person allowed for the session", async () => {
     const rule: Rule = { text: "Bash(cp -r . x)", effect: "allow", scope: "session" };
     expect(await judge("cp -r . x", [rule, deny("Read(.env)")])).toBe("allow");
   });

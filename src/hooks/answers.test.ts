@@ -103,7 +103,7 @@ describe("JSON on standard output", () => {
     expect(says("PostToolUse", { decision: "block", reason: "lint" }).context).toBe("lint");
   });
 
-  it("is treated as plain text if it is invalid, for the model if the event allows context", () => {
+  it("is treated as plain text if it is invalid, and becomes context for the model if the event allows that", () => {
     expect(exit("PreToolUse", 0, { stdout: '{"decision": "deny"' })).toEqual({});
     expect(exit("SessionStart", 0, { stdout: "On branch main\n" })).toEqual({ context: "On branch main" });
     expect(exit("PreToolUse", 0, { stdout: "[1]" })).toEqual({});

@@ -95,7 +95,7 @@ describe("a command", () => {
     });
   });
 
-  it("runs in the workspace, without keys, and gets its path", async () => {
+  it("runs in the workspace, gets the workspace's path, and does not see keys", async () => {
     const hooks = open([command('pwd > where; echo "$CLAUDE_PROJECT_DIR|$MY_API_KEY|$PLAIN" >> where')], {
       MY_API_KEY: "secret",
       PLAIN: "seen",
@@ -151,7 +151,7 @@ describe("a command", () => {
 });
 
 describe("hooks for an event", () => {
-  it("all run in parallel, and the strictest wins", async () => {
+  it("all run in parallel, and the strictest answer wins", async () => {
     // Each hook waits for the other, so they would never end if they ran in sequence.
     const hooks = open([
       command('mkfifo a 2>/dev/null; echo x > a; echo \'{"decision":"allow"}\''),
@@ -241,7 +241,7 @@ describe("a function set by the program", () => {
 function isAlive(pid: number): boolean {
   try {
     process.kill(pid, 0);
-    // A zombie that its new parent has not collected yet is not running.
+    // A zombie process that its new parent has not reaped yet is not running.
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
   } catch {
     return false;

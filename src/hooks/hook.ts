@@ -18,7 +18,11 @@ export interface HookFunctionAnswer extends Omit<HookAnswer, "decision"> {
 export type HookFunction<Event extends HookEvent = HookEvent> = (
   input: HookInput<Event>,
   signal: AbortSignal,
-) => HookFunctionAnswer | undefined | Promise<HookFunctionAnswer | undefined>;
+) => HookFunctionResult | Promise<HookFunctionResult>;
+
+/** Result of a hook function. `void` lets a function without a return value be a hook. */
+// biome-ignore lint/suspicious/noConfusingVoidType: only `void` accepts functions that are declared to return nothing
+type HookFunctionResult = HookFunctionAnswer | undefined | void;
 
 export interface CommandHook extends HookEntry {
   readonly kind: "command";
@@ -38,7 +42,7 @@ export interface FunctionHook {
 
 export type Hook = CommandHook | FunctionHook;
 
-/** Returns the name of a hook for use in messages. */
+/** Returns a hook's name for use in messages. */
 export function nameOf(hook: Hook): string {
   if (hook.kind === "function") return `a ${hook.event} hook defined by the program`;
   const line = [hook.command, ...(hook.args ?? [])].join(" ").replaceAll(/\s+/g, " ").trim();

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import type { HookEvent } from "../protocol/index.ts";
 import type { Hook } from "./hook.ts";
-import { planHooks } from "./plan-hooks.ts";
+import { matcherNotices, planHooks } from "./plan-hooks.ts";
 
 const hook = (matcher?: string, event: HookEvent = "PreToolUse"): Hook => ({
   kind: "command",
@@ -77,4 +77,20 @@ describe("a matcher", () => {
 it("keeps the order of hooks, and leaves out hooks for other events", () => {
   const hooks = [hook("Bash"), hook("Bash", "PostToolUse"), hook(), hook("Edit")];
   expect(planHooks(hooks, "PreToolUse", "Bash").hooks).toEqual([hooks[0], hooks[2]]);
+});
+
+describe("a matcher that names no tool", () => {
+  it.each<[string, HookEvent, readonly string[]]>([
+    ["Baash", "PreToolUse", ['names "Baash", which is not a tool, so the hook never runs for it. Did you mean Bash?']],
+    ["Edit|Wriet", "PostToolUse", ["Did you mean Write?"]],
+    ["payy", "PreToolUse", ["Did you mean pay?"]],
+    ["zebra", "PermissionRequest", ['names "zebra", which is not a tool, so the hook never runs for it.']],
+    ["pay, bash | MultiEdit|mcp__db__query|SlashCommand", "PreToolUse", []],
+    ["Baash", "SubagentStart", []],
+    ["Baa.*", "PreToolUse", []],
+    ["", "PreToolUse", []],
+  ])("%j for %s is reported", (matcher, event, notices) => {
+    const found = matcherNotices(hook(matcher, event), ["pay"]);
+    expect(found).toEqual(notices.map((notice) => expect.stringContaining(notice)));
+  });
 });

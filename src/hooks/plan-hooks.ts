@@ -1,5 +1,5 @@
-import { testPattern } from "../lib/index.ts";
-import { canonicalToolName, type HookEvent, isSameAgent, toolNames } from "../protocol/index.ts";
+import { nearest, testPattern } from "../lib/index.ts";
+import { canonicalToolName, type HookEvent, isKnownTool, isSameAgent, toolNames } from "../protocol/index.ts";
 import { type Hook, nameOf } from "./hook.ts";
 
 export interface HookPlan {
@@ -33,8 +33,27 @@ function matches(matcher: string | undefined, event: HookEvent, subject: string 
   const text = matcher?.trim() ?? "";
   if (text === "" || text === "*" || subject === undefined) return { holds: true };
   const [name, isSame] = comparison(event, subject);
-  if (/^[\w\s,|-]+$/.test(text)) return { holds: text.split(/[|,]/).some((each) => isSame(each.trim(), name)) };
+  const names = namesIn(text);
+  if (names !== undefined) return { holds: names.some((each) => isSame(each, name)) };
   return asRule(text, name, isSame) ?? testMatcher(text, name);
+}
+
+/** Returns the names in a matcher such as `Edit|Write`; undefined if the matcher is a regular expression. */
+function namesIn(matcher: string): readonly string[] | undefined {
+  return /^[\w\s,|-]+$/.test(matcher) ? matcher.split(/[|,]/).map((each) => each.trim()) : undefined;
+}
+
+/** Returns a notice for each name in a hook's matcher that is not a tool, because the hook never runs for it. */
+export function matcherNotices(hook: Hook, ownTools: readonly string[]): readonly string[] {
+  const names = isAboutTools(hook.event) ? (namesIn(hook.matcher ?? "") ?? []) : [];
+  return names.flatMap((name) => {
+    if (name === "" || isKnownTool(name) || ownTools.includes(name)) return [];
+    const [meant] = nearest(name, [...toolNames, ...ownTools]);
+    const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
+    return [
+      `The matcher of ${nameOf(hook)} names "${name}", which is not a tool, so the hook never runs for it.${hint}`,
+    ];
+  });
 }
 
 /** Detects a permission rule such as `Bash(git *)`, which would silently match nothing as a regular expression. */
@@ -48,9 +67,12 @@ function asRule(text: string, name: string, isSame: (left: string, right: string
 /** Returns the name to compare for an event, with aliases resolved, and the function that compares it. */
 function comparison(event: HookEvent, subject: string): [string, (left: string, right: string) => boolean] {
   if (event === "SubagentStart" || event === "SubagentStop") return [subject, isSameAgent];
-  if (event === "PreToolUse" || event === "PostToolUse" || event === "PermissionRequest")
-    return [canonicalToolName(subject), (left, right) => canonicalToolName(left) === right];
+  if (isAboutTools(event)) return [canonicalToolName(subject), (left, right) => canonicalToolName(left) === right];
   return [subject, (left, right) => left === right];
+}
+
+function isAboutTools(event: HookEvent): boolean {
+  return event === "PreToolUse" || event === "PostToolUse" || event === "PermissionRequest";
 }
 
 const LIMIT_MS = 50;

@@ -75,8 +75,8 @@ function systemMessageOf(error: object): string | undefined {
 const systemMessages: Readonly<Record<string, (path: string | undefined, host: string | undefined) => string>> = {
   ENOSPC: (path) => `No space left on the disk${path ? ` for ${path}` : ""}: free some space and try again`,
   EDQUOT: (path) => `The disk quota is exceeded${path ? ` for ${path}` : ""}: free some space and try again`,
-  EACCES: (path) => `Permission denied${at(path)}: check its owner and mode`,
-  EPERM: (path) => `The operation is not permitted${at(path)}: check its owner and mode`,
+  EACCES: (path) => `Permission denied${at(path)}: check the owner and mode`,
+  EPERM: (path) => `The operation is not permitted${at(path)}: check the owner and mode`,
   EROFS: (path) => `The file system is read-only${at(path)}: choose another directory or remount it writable`,
   ENOENT: (path) => `${path ?? "A file or program"} does not exist: check the path`,
   ENOTDIR: (path) => `${path ?? "The path"} contains a file where a directory is expected: check the path`,

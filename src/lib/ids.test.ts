@@ -37,7 +37,7 @@ describe("ids", () => {
     expect(new Set(Array.from({ length: 10_000 }, () => newAgentId())).size).toBe(10_000);
   });
 
-  it("reject an invalid time", () => {
+  it("can't be created for an invalid time", () => {
     expect(() => createId("", at(Number.NaN))).toThrow("not a time");
     expect(() => createId("", at(-1))).toThrow("not a time");
   });
@@ -81,7 +81,7 @@ describe("matchId", () => {
   });
 });
 
-it("hashes equal lists equally, and different lists differently", () => {
+it("equal lists have the same hash, and different lists have different hashes", () => {
   const lists = [[], [""], ["ab"], ["a", "b"], ["b", "a"], ["1:a"], ["a1:", ""], ["ü"], ["x".repeat(100_000)]];
   expect(new Set(lists.map(hashTexts)).size).toBe(lists.length);
   expect(hashTexts(["a", "b"])).toBe(hashTexts(["a", "b"]));

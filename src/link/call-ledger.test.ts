@@ -62,7 +62,7 @@ it("answers from its file after a crash, even if the last line is torn", async (
   expect(await recallFromFile(`${path}.none`, "later")).toBe("lost");
 });
 
-it("does not claim that a call never began if the ledger is newer than the session", async () => {
+it("reports a call that it does not contain as lost if the ledger is newer than the session", async () => {
   const ledger = new CallLedger(newPath());
   expect(await ledger.recall("c1")).toBe("lost");
   ledger.reopen();

@@ -8,7 +8,7 @@ export type Recalled = ToolResult | "never begun" | "lost";
 
 interface Entry {
   readonly callId: CallId;
-  /** Set while the call runs. */
+  /** Set while the call is running. */
   running?: SharedWork<ToolResult> | undefined;
   /** Position of the result in the file. */
   stored?: Place | undefined;
@@ -29,8 +29,8 @@ const FORGOTTEN_IDS = 10_000;
 
 /**
  * Records a session's calls on a worker: the start of a call before it has an effect, and its result before the result
- * is sent. A call is therefore performed only once, however often it is requested, and its result survives a crash of
- * the worker until the server has recorded it. Only the positions of results are kept in memory.
+ * is sent. A call is therefore performed only once, no matter how often it is requested, and its result survives a
+ * crash of the worker until the server has recorded it. Only the positions of results are kept in memory.
  */
 export class CallLedger {
   private readonly path: string;
@@ -41,7 +41,7 @@ export class CallLedger {
   /** Ids of requests and calls whose results were acknowledged. The calls had begun, but their results are gone. */
   private readonly forgotten = new Set<string>();
   private isInterrupted = false;
-  /** Whether the session was opened before, so that calls that the ledger does not contain never began. */
+  /** Whether the ledger existed before. If so, a call that is not in the ledger never began. */
   private isComplete: boolean;
 
   /** Opens a session's ledger, or creates it. Throws if the file can't be written. */
@@ -57,17 +57,17 @@ export class CallLedger {
     return [...this.newest.keys()];
   }
 
-  /** Called when another server opens the session. The calls that it asks about are all in the ledger. */
+  /** Called when another server opens the session. All calls that this server can ask about are in the ledger. */
   reopen(): void {
     this.isComplete = true;
   }
 
-  /** Called before running calls are ended because the worker is stopping, not because the server asked for it. */
+  /** Called before the worker ends running calls because it is stopping, rather than at the server's request. */
   interrupt(): void {
     this.isInterrupted = true;
   }
 
-  /** Performs a call, or waits for the request with the same id that performs it. Never rejects. */
+  /** Performs a call. If a request with the same id is already performing it, waits for that one. Never rejects. */
   async perform(
     { id, callId }: { readonly id: string; readonly callId: CallId },
     work: (signal: AbortSignal) => Promise<ToolResult>,

@@ -25,7 +25,7 @@ export interface ConnectWorkerOptions
   readonly signal: AbortSignal;
   /** Receives messages for the user. */
   readonly report: (message: string) => void;
-  /** The server's certificate authority, in PEM format, if it is not a public one. */
+  /** The server's certificate authority, in PEM format, unless it is publicly trusted. */
   readonly ca?: string | undefined;
   /** Time for the server to accept a connection and to answer the greeting, in milliseconds. */
   readonly handshakeMs?: number | undefined;
@@ -43,8 +43,8 @@ const DAY_MS = 24 * 3_600_000;
 const STOP_MS = 500;
 
 /**
- * Connects a worker to a server and serves it there. Connects again whenever the connection is lost, until the signal
- * aborts. Then ends everything that runs and returns. Throws a `UserError` if the server refuses the worker.
+ * Connects a worker to a server, and reconnects whenever the connection is lost. When the signal aborts, ends
+ * everything that is running and returns. Throws a `UserError` if the server refuses the worker.
  */
 export async function connectWorker(options: ConnectWorkerOptions): Promise<void> {
   const { worker, ledgerDirectory, files } = options;
@@ -125,7 +125,7 @@ class Dialer {
         host.closeAll((welcome as Welcome).closed);
         return connection;
       } catch (error) {
-        // A busy server may read the greeting later. It must not believe then that the worker was stopped.
+        // A busy server may read the greeting only later, and must not conclude then that the worker was stopped.
         connection.close(signal.aborted ? closeCodes.leaving : closeCodes.unanswered);
         throw error;
       }
@@ -164,7 +164,7 @@ class Dialer {
     if (!signal.aborted) this.say("down");
   }
 
-  /** Waits for a promise. Returns undefined if the worker is stopped or the time limit is reached before. */
+  /** Waits for a promise. Returns undefined if the worker is stopped or the time limit is reached first. */
   private async beforeStop<Value>(promise: Promise<Value>, limitMs?: number): Promise<Value | undefined> {
     const { signal } = this.options;
     const stopped = createDeferred<undefined>();
@@ -212,7 +212,7 @@ class Dialer {
     const { url } = this.options;
     const isRefused = statusCode === 401 || statusCode === 403;
     if (isRefused) {
-      const cure = "Use the one in the file worker-token in the server's state directory.";
+      const cure = "Use the one in the worker-token file in the server's state directory.";
       return new UserError(`${url} refused the token`, { code: "worker_token", cure, exitCode: 2 });
     }
     if (statusCode === 404 && !this.hasConnected) {
@@ -221,7 +221,7 @@ class Dialer {
     }
     if (statusCode === 421 && !this.hasConnected) {
       const cure = `Start the server with --allow-host ${this.parts.address.hostname}.`;
-      return new UserError(`${url} does not answer under this name`, { code: "worker_server", cure, exitCode: 2 });
+      return new UserError(`${url} does not accept this host name`, { code: "worker_server", cure, exitCode: 2 });
     }
     return new Error(`The server answered with status ${statusCode}.`);
   }
@@ -256,9 +256,9 @@ class Dialer {
     this.hasConnected ||= state === "connected";
   }
 
-  /** Returns advice about an attempt to connect that failed, with a space before it. */
+  /** Returns advice about a failed attempt to connect, with a leading space. */
   private cureOf(error: unknown): string {
-    if (isUnknownAuthority(error)) return " Pass its certificate authority with --ca.";
+    if (isUnknownAuthority(error)) return " Pass the server's certificate authority with --ca.";
     const mayNeedTls = errorCode(error) === "ECONNRESET" && this.parts.address.protocol === "ws:";
     return mayNeedTls ? " If the server uses TLS, its address begins with https://." : "";
   }

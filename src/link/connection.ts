@@ -22,7 +22,7 @@ import { closeCodes, heartbeat, MESSAGE_BYTES } from "./protocol.ts";
 /** One WebSocket connection. It ends when the network fails; a `Link` outlives it. */
 export interface Connection {
   readonly isOpen: boolean;
-  /** Resolves with the close code of the connection. Never rejects. */
+  /** Resolves with the connection's close code. Never rejects. */
   readonly closed: Promise<number>;
   /**
    * Sends a request. Rejects with a `ConnectionLost` if the connection ends before the answer arrives. If the signal
@@ -34,17 +34,19 @@ export interface Connection {
   close(code: number): void;
 }
 
-/** Handles a peer's requests and notifications. Notifications have no answer; errors in their handlers are ignored. */
+/**
+ * Handles a peer's requests and notifications. Notifications are not answered; errors in their handlers are ignored.
+ */
 export interface Handlers {
   request(method: string, parameters: unknown, signal: AbortSignal): Promise<unknown>;
   notification(method: string, parameters: unknown): void;
 }
 
-/** Rejects a request whose connection ended. It is not known whether the peer received the request. */
+/** The error for a request whose connection has ended. It is unknown whether the peer received the request. */
 export class ConnectionLost extends Error {}
 
 export interface ConnectionOptions {
-  /** Interval of pings in milliseconds. */
+  /** Interval between pings, in milliseconds. */
   readonly pingMs?: number | undefined;
   /** Time after which a silent peer is considered gone, in milliseconds. */
   readonly silenceMs?: number | undefined;
@@ -59,9 +61,9 @@ const SLOW_BYTES = 4 * 1_024 * 1_024;
 export function openConnection(socket: WebSocket, options: ConnectionOptions): Connection {
   const { handlers } = options;
   const closed = createDeferred<number>();
-  /** Requests that wait for an answer of the peer. */
+  /** Requests that are waiting for an answer from the peer. */
   const asked = new Map<RequestId, Deferred<unknown>>();
-  /** Requests of the peer that are being handled. */
+  /** The peer's requests that are being handled. */
   const handled = new Map<RequestId, AbortController>();
   let count = 0;
   const isOpen = (): boolean => socket.readyState === socket.OPEN;
@@ -106,7 +108,7 @@ export function openConnection(socket: WebSocket, options: ConnectionOptions): C
     handled.set(id, abort);
     const text = await answer(id, () => handlers.request(method, params, abort.signal));
     handled.delete(id);
-    // The peer asks again for the result of a request whose connection has ended.
+    // If the connection has ended, the peer asks for the result again.
     if (isOpen()) socket.send(text);
   }
 
@@ -155,7 +157,7 @@ export function openConnection(socket: WebSocket, options: ConnectionOptions): C
     },
     close: (code) => {
       socket.close(code);
-      // Do not wait for a peer that does not answer the close.
+      // Do not wait for a peer that does not respond to the close frame.
       setTimeout(() => socket.terminate(), CLOSE_MS).unref();
     },
   };
@@ -163,7 +165,7 @@ export function openConnection(socket: WebSocket, options: ConnectionOptions): C
 
 const CLOSE_MS = 1_000;
 
-/** Code of an error response for a `UserError`. Its data are the options of the error. */
+/** Error code of a response for a `UserError`. The response's `data` contains the error's options. */
 const USER_ERROR = 1;
 const OTHER_ERROR = 2;
 
@@ -185,7 +187,7 @@ export function plainText(text: unknown): string {
 
 const MAX_TEXT = 2_000;
 
-/** Performs a request of a peer and returns the message with its result or its error. */
+/** Performs a peer's request and returns the message with the result or the error. */
 async function answer(id: RequestId, work: () => Promise<unknown>): Promise<string> {
   try {
     const text = writeMessage({ id, result: (await work()) ?? null });

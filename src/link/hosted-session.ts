@@ -24,7 +24,7 @@ type SessionOptions = OpenRequest["options"];
 interface Tenure {
   readonly lease: number;
   readonly executors: Map<string, { readonly ref: ExecutorRef; readonly executor: ToolExecutor }>;
-  /** Requests that are performed once, until the server has their results. */
+  /** Requests that must be performed only once. Kept until the server has their results. */
   readonly once: Map<string, SharedWork<unknown>>;
   readonly calls: Set<Promise<ToolResult>>;
   /** Connections to MCP servers. */
@@ -53,7 +53,7 @@ export class HostedSession {
   /** Tenures of earlier servers whose calls are still running. */
   private readonly former = new Set<Tenure>();
   private closing: Promise<void> | undefined;
-  /** Information for the server about the session as it is currently open. */
+  /** Information for the server that currently has the session open. */
   opened: Promise<OpenedSession>;
 
   constructor(host: SessionHost, { sessionId, lease, options }: OpenRequest) {
@@ -107,7 +107,7 @@ export class HostedSession {
     this.calls.acknowledge(ids);
   }
 
-  /** Calls a method once, however often it is requested with the same id. */
+  /** Calls a method once, no matter how often it is requested with the same id. */
   async perform(method: SessionMethod, { id, argument }: OnceRequest, signal: AbortSignal): Promise<unknown> {
     const { tenure } = this;
     const known = tenure.once.get(id) ?? new SharedWork((own) => this.callMethod(method, { argument, tenure }, own));
@@ -138,7 +138,7 @@ export class HostedSession {
     return (await this.local).environment[method](argument);
   }
 
-  /** Ends everything that runs for the session. The ledger is kept if the server may still ask for results. */
+  /** Ends everything that is running for the session. The ledger is kept if the server may still ask for results. */
   close({ keepsLedger }: { readonly keepsLedger: boolean }): Promise<void> {
     this.closing ??= (async () => {
       if (keepsLedger) this.calls.interrupt();
@@ -192,7 +192,7 @@ export class HostedSession {
     const result = await call(argument, signal);
     if (method === "connectServers") tenure.connections.add((result as McpOffer).connectionId);
     if (method === "openWorktree") noteWorktree(tenure, argument as { agentId: AgentId }, result as OpenedWorktree);
-    // Executors that can't be used any more are forgotten.
+    // Forget the executors that can no longer be used.
     if (method === "releaseServers") {
       tenure.connections.delete(argument as string);
       forgetExecutors(tenure, (ref) => "connectionId" in ref && ref.connectionId === argument);
@@ -234,7 +234,7 @@ function forgetExecutors({ executors }: Tenure, isGone: (ref: ExecutorRef) => bo
   for (const [id, { ref }] of executors) if (isGone(ref)) executors.delete(id);
 }
 
-/** Describes options for comparison. Leaves out the start, because an open session keeps its own. */
+/** Describes options for comparison. Leaves out the start time, because an open session keeps its own. */
 function describeOptions({ since: _, ...options }: SessionOptions): string {
   return JSON.stringify(options);
 }

@@ -99,7 +99,7 @@ it.each([
 });
 
 it.each(["touch made", "npm --version", "echo hello > made", "git init -q .", "mkdir d && touch d/x"])(
-  "a server can approve %s, although there are deny rules",
+  "a server can approve %s, even though there are deny rules",
   async (command) => {
     const { remote, root } = await attack({ permissions: { deny } });
     const session = await open({ remote });
@@ -215,7 +215,7 @@ it("commands get the variables that the worker's settings name, not those that t
   expect(await perform(session, { root, tool: "Bash", input: { command } })).toMatchObject({ text: "green test" });
 });
 
-it("a server learns no keys, and reads no other files as settings", async () => {
+it("a server can't get keys, or read other files as settings", async () => {
   const headers = { authorization: "k3y" };
   const { remote, outside, home } = await attack({ env: { MY_KEY: "k3y" }, providers: { mine: { headers } } });
   writeFileSync(join(outside, "other.json"), '{"maxTurns": 3}');
@@ -235,7 +235,7 @@ it("a server learns no keys, and reads no other files as settings", async () => 
   });
 });
 
-it("a server can't use memories that no agent on the worker's machine has", async () => {
+it("a server can't use the memory of an agent that is not defined on the worker's machine", async () => {
   const { remote, root, home } = await attack({ permissions: { defaultMode: "dontAsk" } });
   const directory = join(home, "agent-memory/private");
   mkdirSync(directory, { recursive: true });
@@ -278,7 +278,7 @@ it("a server can't use the bypassPermissions mode if the worker's user disabled 
   expect(judged).toMatchObject({ decision: { effect: "ask" } });
 });
 
-it("a server can't leave the worker's directories with ids or worktrees", async () => {
+it("a server can't reach files outside the worker's directories with ids or worktrees", async () => {
   const { remote, outside, root, home } = await attack();
   await expect(open({ remote, sessionId: "../../x" })).rejects.toThrow("is not a valid session id");
   await expect(remote.sweep("")).rejects.toThrow("is not a valid session id");

@@ -78,7 +78,7 @@ async function introduce(socket: WebSocket, part: object = {}): Promise<object> 
 it.each([
   ["another machine", { machine: "other", ledger: "other", instance: "other" }],
   ["another state directory", { ledger: "other", instance: "other" }],
-])("the server keeps a worker if one with the same name and directory connects from %s", async (_, part) => {
+])("the server keeps a worker if another one with the same name and directory connects from %s", async (_, part) => {
   const server = await startServer();
   expect(await introduce(await connect(server.port))).toMatchObject({ result: { protocol: 1 } });
   const refused = await introduce(await connect(server.port), part);
@@ -97,25 +97,28 @@ it.each([
 
 it.each([
   [
-    "of a user",
+    "a user error",
     { code: 1, message: "\u001b[31mred\u0007", data: { code: "x\u001b[1m", cure: "\u009b2Jdo", exitCode: "y" } },
     "red",
   ],
-  ["of another kind", { code: 2, message: "\u001b]0;title\u0007plain\r\u001b[2K" }, "plain"],
+  ["another kind", { code: 2, message: "\u001b]0;title\u0007plain\r\u001b[2K" }, "plain"],
   ["without data", { code: 1, message: "no data" }, "no data"],
   ["with a long text", { code: 1, message: "x".repeat(100_000) }, "xxx"],
-])("an error %s from a worker has no control characters and a limited length", async (_, error, text) => {
-  const server = await startServer();
-  const socket = await connect(server.port);
-  await introduce(socket);
-  socket.on("message", (data) => {
-    const { id } = JSON.parse(String(data));
-    socket.send(JSON.stringify({ jsonrpc: "2.0", id, error }));
-  });
-  const [worker] = server.hub.workers();
-  const failure = await worker?.settings({ trust: false }).catch((reason: unknown) => reason);
-  const shown = JSON.stringify([String(failure), { ...(failure as object) }]);
-  expect(shown).toContain(text);
-  expect(shown).not.toMatch(/\\u00|\p{Cc}/u);
-  expect(shown.length).toBeLessThan(10_000);
-});
+])(
+  "an error from a worker (%s) is shown without control characters and with a limited length",
+  async (_, error, text) => {
+    const server = await startServer();
+    const socket = await connect(server.port);
+    await introduce(socket);
+    socket.on("message", (data) => {
+      const { id } = JSON.parse(String(data));
+      socket.send(JSON.stringify({ jsonrpc: "2.0", id, error }));
+    });
+    const [worker] = server.hub.workers();
+    const failure = await worker?.settings({ trust: false }).catch((reason: unknown) => reason);
+    const shown = JSON.stringify([String(failure), { ...(failure as object) }]);
+    expect(shown).toContain(text);
+    expect(shown).not.toMatch(/\\u00|\p{Cc}/u);
+    expect(shown.length).toBeLessThan(10_000);
+  },
+);

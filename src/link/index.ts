@@ -1,4 +1,4 @@
-// Owns: the wire between a server, on which sessions run, and workers, where the code is (both ends).
+// Owns: both ends of the wire between a server, on which sessions run, and workers, where the code is.
 // Does not own: what a worker does (worker), who may connect (server), when sessions are opened again (server).
 // Called by: server, and cli for `retinue worker`.
 export { type ConnectWorkerOptions, connectWorker } from "./connect-worker.ts";

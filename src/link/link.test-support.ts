@@ -65,7 +65,7 @@ export async function startServer(options: Partial<WorkerHubOptions> = {}): Prom
 /** A network between workers and a server, which can fail. */
 export interface Network {
   readonly url: string;
-  /** Port of the server to which new connections lead. */
+  /** Port of the server that new connections are forwarded to. */
   target: number;
   /** Cuts all connections. */
   cut(): void;
@@ -182,7 +182,7 @@ export function localWorker({ root, home }: TestPlace): WorkerPort {
 
 export interface WorkerProcess {
   readonly child: ChildProcess;
-  /** Ends the process without any chance to clean up. */
+  /** Kills the process, so that it can't clean up. */
   kill(): Promise<void>;
 }
 

@@ -64,7 +64,7 @@ const begun = ({ root }: TestPlace) => appears(join(root, "marks"), root);
 const textIn = ({ outcome, content }: ToolResult) => `${outcome}: ${textOf(content)}`;
 
 describe("a session on a worker", () => {
-  it("has the worker's tools and performs calls there", async () => {
+  it("has the worker's tools and performs calls on the worker", async () => {
     const at = newPlace();
     const { remote } = await connectAt(at);
     expect(remote.describe()).toEqual(localWorker(at).describe());
@@ -296,7 +296,7 @@ describe("the files of a session on a worker", () => {
 });
 
 describe("a worker that is killed", () => {
-  it("leaves the outcome of a running call unknown, and the result of an ended one in its ledger", async () => {
+  it("leaves the outcome of a running call unknown, and the result of a finished call in its ledger", async () => {
     const at = newPlace();
     const server = await startServer();
     const network = await startNetwork(server.port);
@@ -333,7 +333,7 @@ async function waitForText(path: string, text: string): Promise<void> {
 }
 
 describe("a server", () => {
-  it("keeps two workers apart, and refuses a third with the name of one of them", async () => {
+  it("keeps two workers apart, and refuses a third one with the same name as one of them", async () => {
     const [one, other, third] = [newPlace(), newPlace(), newPlace()];
     const { server, network, remote } = await connectAt(one);
     const second = server.next("connected", "shed");
@@ -405,7 +405,7 @@ describe("a server", () => {
     await expect(good.connection.request("hello", {})).rejects.toThrow("Unknown request hello");
   });
 
-  it("that reads a greeting too late does not take the worker for one that was stopped", async () => {
+  it("that reads a greeting too late does not conclude that the worker was stopped", async () => {
     const silent = new WebSocketServer({ host: "127.0.0.1", port: 0 });
     onTestFinished(() => silent.close());
     await once(silent, "listening");

@@ -10,7 +10,7 @@ export interface RpcError {
   readonly data?: unknown;
 }
 
-/** A message of JSON-RPC 2.0, as it arrived. */
+/** A JSON-RPC 2.0 message that was received. */
 export type Message =
   | IncomingRequest
   | { readonly kind: "notification"; readonly method: string; readonly params: unknown }
@@ -49,7 +49,7 @@ export function readMessage(data: Buffer): Message | undefined {
   return { kind: "error", id, error: { code: error["code"], message: error["message"], data: error["data"] } };
 }
 
-/** What can be sent: a request, a notification or the answer to a request. */
+/** A message to send: a request, a notification or the answer to a request. */
 type Sent =
   | { readonly id?: RequestId; readonly method: string; readonly params: object }
   | { readonly id: RequestId; readonly result: unknown }

@@ -29,11 +29,11 @@ export interface Hello {
   readonly name: string;
   /** Identifies the machine, so that two workers with the same name and directory can be told apart. */
   readonly machine: string;
-  /** Identifies the worker's ledgers. Only a process that has them can take over from another one. */
+  /** Identifies the worker's ledgers. A process can take over from another one only if it has the same ledgers. */
   readonly ledger: string;
   /** Identifies the worker's process. */
   readonly instance: string;
-  /** Number of this connection among those of the instance. */
+  /** Number of this connection, counted within the instance. */
   readonly connection: number;
   readonly facts: WorkerFacts;
   readonly sessions: readonly HeldSession[];
@@ -45,7 +45,7 @@ export interface HeldSession extends SessionRef {
   readonly calls: readonly CallId[];
 }
 
-/** A session as one server opened it. A server that opens the session later has a higher lease. */
+/** One opening of a session by a server. Every later opening of the session has a higher lease. */
 export interface SessionRef {
   readonly sessionId: SessionId;
   readonly lease: number;
@@ -62,7 +62,7 @@ export interface Welcome {
 export type ClosedSession = SessionRef & ClosingOptions;
 
 /**
- * Methods of a worker that take one plain value and return one. They can be repeated, so they are sent again after the
+ * Methods of a worker that accept one plain value and return one. They can be repeated, so they are sent again if the
  * connection was lost. To add such a method to the wire, add its name here.
  */
 export const portMethods = [
@@ -73,8 +73,8 @@ export const portMethods = [
 ] as const satisfies readonly (keyof WorkerPort)[];
 
 /**
- * Methods of a worker's session that take one plain value, and perhaps a signal, and return a plain value. Each request
- * has an id: a request that is sent again gets the result of the first one.
+ * Methods of a worker's session that accept one plain value, and possibly a signal, and return a plain value. Each
+ * request has an id: a request that is sent again gets the result of the first one.
  */
 export const sessionMethods = [
   "runHook",
@@ -114,11 +114,11 @@ export type OpenRequest = SessionRef & { readonly options: Omit<WorkerSessionOpt
 
 export interface OpenedSession extends Pick<WorkerSession, "readableRoots"> {
   readonly platform: string;
-  /** Tools of the worker. They are the same in every directory. */
+  /** The worker's tools. They are the same in every directory. */
   readonly tools: readonly ToolSpec[];
 }
 
-/** A request with an id. It is performed once, however often it is sent. */
+/** A request with an id. It is performed once, no matter how often it is sent. */
 export interface OnceRequest extends SessionRequest {
   readonly id: string;
   readonly argument: unknown;
@@ -184,12 +184,12 @@ export const CALLS_AT_ONCE = 256;
 /** Maximum size of a message. */
 export const MESSAGE_BYTES = 32 * 1_024 * 1_024;
 
-/** Interval of pings, and the time after which a silent peer is considered gone. */
+/** Interval between pings, and the time after which a silent peer is considered gone. */
 export const heartbeat = { pingMs: 5_000, silenceMs: 15_000 };
 
 /** Close codes of connections. */
 export const closeCodes = {
-  /** The server or the worker is ending. */
+  /** The server or the worker is stopping. */
   leaving: 1001,
   /** The server refused the worker. */
   refused: 1008,

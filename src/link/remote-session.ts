@@ -66,11 +66,12 @@ export interface RemoteSessionParts {
   readonly link: Link;
   readonly slots: CallSlots;
   /**
-   * Asks the worker's current process for the outcome of a call. Rejects with a `WorkerLost` if it can't be reached.
+   * Asks the worker's current process for the outcome of a call. Rejects with a `WorkerLost` if the worker can't be
+   * reached.
    */
   recall(call: ToolCall): Promise<Recalled>;
   /**
-   * Called when the session is closed. `untold`: the closed session, if the worker must be informed of it when it
+   * Called when the session is closed. `untold`: the closed session, if the worker must be told about it when it
    * returns.
    */
   onClosed(untold?: ClosedSession): void;
@@ -84,7 +85,7 @@ export class RemoteSession {
   private readonly progress = new Map<string, (text: string) => void>();
   /** Ids of requests whose results were used, to be sent with the next request. */
   private acknowledged: string[] = [];
-  /** Ids of calls that have ended, whose results may not be recorded yet, by agent. */
+  /** Ids of finished calls whose results may not be recorded yet, by agent. */
   private readonly ended = new Map<AgentId, string[]>();
   private readonly running = new Map<AgentId, number>();
   private count = 0;
@@ -95,7 +96,7 @@ export class RemoteSession {
     this.transfers = new ResultTransfers(parts.options.results);
   }
 
-  /** Returns the session as its port. */
+  /** Returns the session as a `WorkerSession`. */
   port(): WorkerSession {
     const { opened } = this.parts;
     const offers = new Map<string, readonly ToolSpec[]>();
@@ -158,7 +159,7 @@ export class RemoteSession {
     return {
       declarations: () => declarations,
       traits: (toolName) => traits.get(canonicalToolName(toolName)) ?? unknownTraits,
-      // If the session is parked first, the call stays open. Otherwise, the model gets the message.
+      // If the session is parked first, the call stays open. Otherwise, the model sees the message.
       judge: (call, policy) =>
         ask<Judgement>("judge", call, policy).catch((error) => ({ kind: "invalid", message: describeError(error) })),
       execute: (request, emit, signal) => this.execute(ref, { request, emit, signal }),

@@ -36,11 +36,14 @@ export interface RemoteWorker extends WorkerPort {
   readonly state: WorkerInfo["state"];
   /** Identifies the worker's process. Changes when the worker is restarted. */
   readonly instance: string;
-  /** Deletes the files of a deleted session. Rejects if the worker is lost; it then deletes them later on its own. */
+  /**
+   * Deletes the files of a deleted session. Rejects if the worker is lost, in which case it deletes the files later on
+   * its own.
+   */
   forget(sessionId: SessionId): Promise<void>;
   /**
-   * Cancels the calls of an earlier server that a session waits for while it is being opened, and those that it asks
-   * for until the promise has settled.
+   * Cancels the calls of earlier servers that a session is waiting for. Also cancels those that it begins to wait for
+   * before the promise settles, for example while it is being opened.
    */
   cancelRecalled(sessionId: SessionId, until: Promise<unknown>): void;
 }
@@ -64,7 +67,7 @@ export class WorkerRecord implements Handlers {
   private readonly sessions = new Map<SessionId, RemoteSession>();
   /** Newest lease of each session that the worker may still have open. */
   private readonly leases = new Map<SessionId, number>();
-  /** Controllers that cancel calls of earlier servers, by the sessions that wait for their results. */
+  /** Controllers that cancel earlier servers' calls, by the sessions that are waiting for their results. */
   private readonly recalling = new Map<SessionId, AbortController>();
   /** Sessions that were closed while the worker was not connected. */
   private readonly closed = new Map<SessionId, ClosedSession>();
@@ -75,7 +78,7 @@ export class WorkerRecord implements Handlers {
     this.worker = this.createPort();
   }
 
-  /** Whether a greeting comes from this worker, and not from another one with the same name. */
+  /** Returns whether a greeting comes from this worker, rather than from another one with the same name. */
   isSame({ ledger, facts }: Hello): boolean {
     return ledger === this.hello.ledger && facts.root === this.hello.facts.root;
   }
@@ -116,7 +119,7 @@ export class WorkerRecord implements Handlers {
     return closed;
   }
 
-  /** Ends all requests, because the server is ending. */
+  /** Ends all requests, because the server is stopping. */
   end(): void {
     clearTimeout(this.grace);
     const connection = this.connection;

@@ -96,7 +96,7 @@ const TRANSFERS = 1_000;
 
 interface Transfer {
   readonly parts: string[];
-  /** Set when all parts have arrived, to the address of the text. */
+  /** Address of the text. Set when all parts have arrived. */
   saved?: Promise<string> | undefined;
 }
 
@@ -136,7 +136,7 @@ export class ResultTransfers {
         known.saved = this.store.save(id, isBase64 ? Buffer.concat(all.map(fromBase64)) : all.join(""));
       }
     }
-    // A part may be sent again, or belong to a text whose first parts another server has received.
+    // A part may have been sent before, or may belong to a text that began to arrive at another server.
     return known.saved && isLast ? { address: await known.saved } : { next: parts.length };
   }
 

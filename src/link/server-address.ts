@@ -25,7 +25,7 @@ export function serverAddress({ url, insecure = false }: ServerAddressOptions): 
   if (protocol === undefined) throw problem(`"${url}" does not begin with https:// or http://`, example);
   if (protocol === "ws:" && !isLocal(address) && !insecure) {
     const cure = "Use https://. In a private network, --insecure allows an unencrypted connection.";
-    throw problem(`The connection to ${url} would not be encrypted, and the token could be read`, cure);
+    throw problem(`The connection to ${url} would not be encrypted, so others could read the token`, cure);
   }
   const path = address.pathname.endsWith("/") ? address.pathname.slice(0, -1) : address.pathname;
   const result = new URL(address.href.replace(/^\w+:/, protocol));

@@ -3,11 +3,11 @@ import { join } from "node:path";
 import type { SessionId } from "../protocol/index.ts";
 import type { OpenRequest } from "./protocol.ts";
 
-/** The directories of a worker's sessions on its machine, with temporary files and outputs of commands. */
+/** Directories on a worker's machine with its sessions' temporary files and command output. */
 export interface SessionFiles {
-  /** Returns the directory of a session that is being opened; undefined for a temporary one. */
+  /** Returns the directory of a session that is being opened; undefined for a temporary directory. */
   open(session: OpenRequest["options"]): string | undefined;
-  /** Lists the sessions whose directories have not been opened since a time, in milliseconds since 1970. */
+  /** Lists the sessions whose directories have not been opened since the given time, in milliseconds since 1970. */
   unusedSince(time: number): readonly SessionId[];
   remove(sessionId: SessionId): void;
 }

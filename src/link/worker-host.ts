@@ -48,7 +48,7 @@ export class WorkerHost implements Handlers {
     mkdirSync(options.ledgerDirectory, { recursive: true, mode: 0o700 });
   }
 
-  /** Sessions that are open here, for the first message to a server. */
+  /** Sessions that are open here, for the greeting to a server. */
   get held(): readonly HeldSession[] {
     return [...this.sessions.values()].map(({ ref, calls }) => ({ ...ref, calls: calls.open }));
   }
@@ -107,12 +107,12 @@ export class WorkerHost implements Handlers {
 
   notification(): void {}
 
-  /** Closes sessions that the server has closed while there was no connection. */
+  /** Closes sessions that the server closed while there was no connection. */
   closeAll(refs: readonly ClosedSession[]): void {
     for (const ref of refs) void this.close(ref).catch(() => undefined);
   }
 
-  /** Ends everything that runs. Results that the server has not received are kept for the next process. */
+  /** Ends everything that is running. Results that the server has not received are kept for the next process. */
   async stop(): Promise<void> {
     const sessions = [...this.sessions];
     await Promise.allSettled(sessions.map(([, session]) => session.close({ keepsLedger: true })));
@@ -127,7 +127,7 @@ export class WorkerHost implements Handlers {
   private async askPort(method: PortMethod, argument: unknown): Promise<unknown> {
     if (method === "sweep") {
       checkSessionId(argument as SessionId);
-      // The processes of an open session belong to this process. They were not left behind.
+      // An open session's processes were started by this process, not left behind by an earlier one.
       if (this.sessions.has(argument as SessionId)) return undefined;
     }
     const worker = this.options.worker as unknown as Record<PortMethod, (argument: unknown) => Promise<unknown>>;
@@ -218,7 +218,7 @@ function member<Name extends string>(names: readonly Name[], name: string): Name
 }
 
 function replaced(sessionId: SessionId): UserError {
-  const cure = "Continue it there, or open it again here.";
+  const cure = "Continue the session there, or open it here again.";
   return new UserError(`Another server has opened session ${sessionId}`, { code: "lease_replaced", cure });
 }
 

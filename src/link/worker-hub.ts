@@ -10,11 +10,11 @@ import { type RemoteWorker, WorkerRecord } from "./remote-worker.ts";
 
 /** The workers that are connected to a server. */
 export interface WorkerHub {
-  /** Takes over an upgrade request. The caller has checked the path, the host, the origin and the token. */
+  /** Handles an upgrade request. The caller has checked the path, the host, the origin and the token. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Returns all workers that have connected, including those that are lost. */
   workers(): readonly RemoteWorker[];
-  /** Refuses workers for which the function returns a reason, from now on. */
+  /** From now on, refuses workers for which the function returns a reason. */
   guard(refuses: (worker: NewWorker) => string | undefined): void;
   /** Calls the listener on every change. Returns a function that removes the listener. */
   onChange(listener: WorkerListener): () => void;
@@ -36,14 +36,14 @@ export type WorkerListener = (worker: RemoteWorker, change: WorkerChange) => voi
 export interface WorkerHubOptions extends Pick<ConnectionOptions, "pingMs" | "silenceMs"> {
   /** Version of Retinue. */
   readonly version: string;
-  /** Time in which a worker may return before it is lost. */
+  /** Time that a worker has to reconnect before it is considered lost. */
   readonly graceMs?: number | undefined;
   readonly clock: Clock;
 }
 
 const GRACE_MS = 15_000;
 
-/** Time in which a worker must introduce itself. */
+/** Time that a worker has to introduce itself. */
 const HELLO_MS = 10_000;
 
 export function createWorkerHub({ version, graceMs = GRACE_MS, clock, ...pings }: WorkerHubOptions): WorkerHub {
@@ -78,7 +78,7 @@ export function createWorkerHub({ version, graceMs = GRACE_MS, clock, ...pings }
     void connection.closed.then(() => clearTimeout(late));
   }
 
-  /** Returns the record of a worker. Throws if another worker has the name. */
+  /** Returns the record of a worker. Throws if another worker has the same name. */
   function recordOf(hello: Hello): WorkerRecord {
     const { name, machine, facts } = hello;
     const reason = refuses({ name, machine, root: facts.root });

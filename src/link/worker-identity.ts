@@ -23,7 +23,7 @@ export function lockLedgers({ ledgerDirectory, name }: LedgerOwner): () => void 
   });
 }
 
-/** Returns the id of the ledgers, which is created with them. The caller has locked them. */
+/** Returns the id of the ledgers, and creates it if there is none. The caller must have locked the ledgers. */
 export function ledgerId(directory: string): string {
   const path = join(directory, "id");
   if (existsSync(path)) return readFileSync(path, "utf8");

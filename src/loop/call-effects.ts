@@ -39,7 +39,7 @@ export function mayHaveChanged(state: CallState, result: ToolResult): boolean {
   // A cycle that contains a wait never ends a run, so no harm is done if the command does more than wait.
   if (state.readsOnly || readers.has(name) || waitOf(state.call) !== undefined) return false;
   if (editors.has(name)) return outcome !== "ok" && outcome !== "error";
-  // A resumable call that has begun something is connected with an agent, see above.
+  // If a resumable call had an effect, it started or resumed an agent. That case was handled above.
   return !(state.resumable || allOrNothing.has(name)) || outcome !== "error";
 }
 

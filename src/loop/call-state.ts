@@ -21,14 +21,14 @@ export interface CallState {
   readonly result?: ToolResult | undefined;
 }
 
-/** Finds a call in the newest answer. */
+/** Finds a call in the newest response. */
 export function findCall({ calls }: { readonly calls: readonly CallState[] }, callId: CallId): CallState | undefined {
   return calls[indexOfCall(callId, calls)];
 }
 
 /**
- * Returns the index of a call. The id of a call ends with its index, which is tried first, because searching is slow in
- * answers with a thousand calls.
+ * Returns a call's index. A call's id ends with its index, which is tried first, because searching is slow in responses
+ * with a thousand calls.
  */
 export function indexOfCall(callId: CallId, calls: readonly CallState[]): number {
   const index = Number(callId.slice(callId.lastIndexOf("_") + 1));

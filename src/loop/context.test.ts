@@ -53,7 +53,7 @@ const limits = { compactAt: 1_000, headTokens: 100 };
 const expected = (state: LoopState): number => expectedTokens(state.context, limits, userTurn(state));
 
 describe("the size of the context", () => {
-  it("is computed exactly, whatever was added and however the provider counts", () => {
+  it("is computed exactly, no matter what was added or how the provider counts", () => {
     const text = fc.string({ unit: fc.constantFrom("a", " ", "é", "語", "😀"), maxLength: 200 });
     const added = fc.array(text, { maxLength: 4 });
     fc.assert(
@@ -80,7 +80,7 @@ describe("the size of the context", () => {
     expect(next(fold(state, prompt(words(60))), limits)).toEqual({ kind: "compact", cause: "full" });
   });
 
-  it("includes the head before anything was counted", () => {
+  it("includes the head as long as the provider has not counted anything", () => {
     const state = foldAll([started, prompt("hi"), requested(1), answer(1, {}), prompt(words(850))]);
     expect(next(state, limits)).toEqual({ kind: "request", turn: 2 });
     expect(next(state, { ...limits, headTokens: 200 })).toEqual({ kind: "compact", cause: "full" });
@@ -149,7 +149,7 @@ describe("a request that did not fit", () => {
     expect(next(failed)).toEqual({ kind: "end", reason: "context_overflow", message: "It is too long." });
   });
 
-  it("is compacted and sent again, once", () => {
+  it("is sent again once, after a compaction", () => {
     expect(next(failed, limits)).toEqual({ kind: "compact", cause: "overflow" });
     const again = fold(failed, compacted(200));
     expect(next(again, limits)).toEqual({ kind: "request", turn: 2 });

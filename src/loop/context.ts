@@ -3,14 +3,14 @@ import type { AssistantBlock, EventOf, Message, UserBlock } from "../protocol/in
 
 /** Size of a conversation in the context window, according to the journal. */
 export interface ContextState {
-  /** Number of tokens up to and including the newest answer. */
+  /** Number of tokens up to and including the newest response. */
   readonly tokens: number;
   /**
    * `count`: the provider's own number. `estimate`: the provider's number plus estimates. `none`: the provider has not
    * counted anything yet, and the head is not included.
    */
   readonly basis: "none" | "estimate" | "count";
-  /** Messages that requests have added since the newest answer. Their size is computed on demand. */
+  /** Messages that requests have added since the newest response. Their size is computed on demand. */
   readonly added: readonly Message[];
   /** Whether the request in progress extends a conversation whose tokens the provider has counted. */
   readonly counted: boolean;

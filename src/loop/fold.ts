@@ -24,8 +24,8 @@ import { type ActiveRun, type LoopState, newRun } from "./state.ts";
 import { foldUnderWay, sumCosts } from "./under-way.ts";
 
 /**
- * Number of consecutive cut-off answers after which a run ends. Two may be a coincidence; three mean that the task does
- * not fit.
+ * Number of consecutive cut-off responses after which a run ends. Two may be a coincidence; three mean that the task
+ * does not fit.
  */
 const CUT_OFF_LIMIT = 3;
 
@@ -135,7 +135,9 @@ function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopSt
   return queue.length === state.queue.length ? state : { ...state, queue };
 }
 
-/** End reasons of runs that continue when the session is resumed. The agent then waits for the same runs again. */
+/**
+ * Reasons for which a run ends but continues when the session is resumed. The agent then waits for the same runs again.
+ */
 const unfinished: ReadonlySet<EndReason> = new Set<EndReason>(["process_lost", "parked"]);
 
 /** Makes the agent wait for a background run, unless the agent has already been notified that the run has ended. */
@@ -147,7 +149,8 @@ function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopSt
 /** Applies the resumption of a subagent, with or without a call by this agent. */
 function agentResumed(state: LoopState, { callId, agentId, runId, by, replaces }: EventOf<"agent.resumed">): LoopState {
   if (callId !== undefined) return withCall(state, callId, { status: "started", agentId, resumes: runId });
-  // A run that continues one that was cut off replaces it. The report of a run that a person adds to is still delivered.
+  // A run that continues an interrupted run replaces it. If a person resumed the agent, the earlier run's report is
+  // still delivered.
   const isAdded = by === "person" && replaces !== true;
   const others = state.background.filter((each) => isAdded || each.agentId !== agentId);
   const earlier = new Set(state.background.flatMap((each) => (each.agentId === agentId ? [each.runId] : [])));
@@ -257,7 +260,7 @@ function modelEnded(state: LoopState, event: EventOf<"model.ended">): LoopState 
   const isShort = state.underWay.some(({ request, reserved }) => request === "turn" && reserved.shortened);
   if (isShort) return { ...spent, toTell: { cause: "budget", text: shortAnswerText(event.incompleteCalls) } };
   if (spent.cutOff + 1 >= CUT_OFF_LIMIT) {
-    return ending(spent, "output_limit", "The model's answers reached the output limit several times in a row.");
+    return ending(spent, "output_limit", "The model's responses reached the output limit several times in a row.");
   }
   return { ...spent, cutOff: spent.cutOff + 1, toTell: { cause: "cut_off", text: cutOffText(event.incompleteCalls) } };
 }
@@ -389,12 +392,12 @@ function withCall(state: LoopState, callId: string, change: Partial<CallState>):
 
 function shortAnswerText(incompleteCalls: number): string {
   const lost = incompleteCalls > 0 ? " A tool call that it contained was incomplete and was not run." : "";
-  return `Your answer was cut short because the budget is almost used up.${lost} Finish with what you have, in a few sentences.`;
+  return `Your response was cut short because the budget is almost used up.${lost} Finish with what you have, in a few sentences.`;
 }
 
 function cutOffText(incompleteCalls: number): string {
   if (incompleteCalls > 0) {
-    return "Your answer reached the output limit in the middle of a tool call, so that call was not run. Split the work into several smaller calls.";
+    return "Your response reached the output limit in the middle of a tool call, so that call was not run. Split the work into several smaller calls.";
   }
-  return "Your answer reached the output limit and was cut off. Continue from where it stopped.";
+  return "Your response reached the output limit and was cut off. Continue from where it stopped.";
 }

@@ -23,7 +23,7 @@ const ran = { type: "hooks.ran", event: "PreToolUse", ran: 1, callId } as const;
 const foldAll = (events: readonly DurableEvent[], state: LoopState = initialState): LoopState =>
   events.reduce(fold, state);
 
-it("hooks change a call, even for a process that resumes the run", () => {
+it("a hook's change to a call also applies in a process that resumes the run", () => {
   const state = foldAll([...asked, { ...ran, inputJson: '{"command":"ls"}' }]);
   expect(state.calls[0]?.call).toEqual({ callId, name: "Bash", inputJson: '{"command":"ls"}' });
 });

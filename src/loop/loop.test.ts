@@ -144,7 +144,7 @@ describe("repeated calls", () => {
     expect(next(changed)).toEqual({ kind: "request", turn: 4 });
   });
 
-  it("lead to advice for an agent that polls, and never end it, whatever the tool's name", () => {
+  it("lead to advice for an agent that polls, and never end its run, whatever the tool's name", () => {
     for (const name of ["TaskOutput", "AgentOutputTool", "BashOutput", "bash_output"]) {
       const look = (turn: number) => [requested(turn), answer(turn, [call(`c${turn}`, name)]), ended(`c${turn}`)];
       const third = foldAll([started, prompt, ...[1, 2, 3].flatMap(look)]);
@@ -213,12 +213,12 @@ describe("runs in the background", () => {
     answer(2, []),
   ]);
 
-  it("are reported to the parent, once, if they were not reported to the agent", () => {
+  it("are reported to the parent exactly once if they were not reported to the agent", () => {
     expect(next(led)).toEqual({ kind: "wait" });
     const ofLead = foldAll([waits, prompt, told([{ ...lead, unreturned: [below] }])]);
     expect(ofLead.background).toEqual([below]);
     expect(foldAll([told([{ ...below, outcome: "succeeded" }])], ofLead).background).toEqual([]);
-    // A run that is reported from two sides is listed only once.
+    // A run that is reported twice is listed only once.
     expect(foldAll([told([{ ...lead, unreturned: [below] }])], led).background).toEqual([below]);
   });
 
@@ -246,7 +246,7 @@ describe("recovery after a lost process", () => {
     expect(userTurn(foldAll([ended("b")], resumed))?.content).toMatchObject([{ isError: true }, { isError: false }]);
   });
 
-  it("records recalled outcomes, and only the rest as unknown", () => {
+  it("records recalled outcomes, and all other outcomes as unknown", () => {
     const calls = ["a", "b", "c"];
     const state = foldAll([
       started,
@@ -295,7 +295,7 @@ describe("recovery after a lost process", () => {
     }
   });
 
-  it("resumes a call that resumed an agent, and one that was about to", () => {
+  it("resumes a call that had resumed an agent or was about to do so", () => {
     for (const name of ["Task", "SendMessage"]) {
       const input = '{"to":"a1","prompt":"more","resume":"a1"}';
       const resumed = fold(begun(name, input), { type: "agent.resumed", callId: "a", agentId: "a1", runId: "r9" });
@@ -342,7 +342,7 @@ describe("recovery after a lost process", () => {
 });
 
 describe("any run", () => {
-  it("always comes to an end, and every call has one result", () => {
+  it("always ends, with exactly one result for every call", () => {
     const plan = fc.array(
       fc.record({
         calls: fc.array(fc.constantFrom("Read", "Bash", "Edit"), { maxLength: 3 }),
@@ -382,7 +382,7 @@ describe("any run", () => {
   });
 });
 
-describe("the queue of prompts", () => {
+describe("queued prompts and awaited runs", () => {
   const content = (text: string) => [{ type: "text", text }] as const;
   const step = fc.record({
     type: fc.constantFrom("prompt.queued" as const, "prompt.withdrawn" as const, "prompt.received" as const),
@@ -402,7 +402,7 @@ describe("the queue of prompts", () => {
     ended("main_1_0", "launched", { facts: { launched } }),
   ]);
 
-  it("contains prompts that were neither received nor withdrawn, in order, with their newest content", () => {
+  it("the queue contains prompts that were neither received nor withdrawn, in order, with their newest content", () => {
     fc.assert(
       fc.property(fc.array(step, { maxLength: 20 }), (steps) => {
         const expected = new Map<string, string>();
@@ -417,7 +417,7 @@ describe("the queue of prompts", () => {
     );
   });
 
-  it("makes an agent wait for an awaited run before its next request, until a message arrives", () => {
+  it("an agent waits for an awaited run before its next request, until a message arrives", () => {
     expect(next(before)).toMatchObject({ kind: "request" });
     const waiting = foldAll([{ type: "run.awaited", ...launched }], before);
     expect(next(waiting)).toEqual({ kind: "wait" });
@@ -466,7 +466,7 @@ describe("the queue of prompts", () => {
       expect(next(state)).toEqual({ kind: "wait" });
     });
 
-    it("is forgotten with its notice, so that a later run of the same agent is not awaited", () => {
+    it("is no longer awaited after its notice, and neither is a later run of the same agent", () => {
       const notice = { ...launched, outcome: "succeeded" } as const;
       const state = foldAll(
         [
@@ -479,7 +479,7 @@ describe("the queue of prompts", () => {
     });
   });
 
-  it("replaces the lost run of an agent that continues, and keeps the unreported one of a resumed agent", () => {
+  it("a continued run replaces the lost one; a run resumed by a person leaves the unreported one in the list", () => {
     const resumed = { type: "agent.resumed", agentId: "a1", runId: "r3" } as const;
     const now = { agentId: "a1", runId: "r3" };
     expect(fold(before, { ...resumed, by: "approval" }).background).toEqual([now]);

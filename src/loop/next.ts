@@ -62,7 +62,7 @@ function isResumable({ agentId, resumable }: CallState): boolean {
 /** Known outcomes of calls whose results were not recorded. `never begun`: the call had no effect. */
 export type RecalledCalls = ReadonlyMap<CallId, ToolResult | "never begun">;
 
-/** Returns the events that end a run whose process was lost and that end the calls that the run had started. */
+/** Returns the events that end a run whose process was lost, along with the calls that the run had started. */
 export function recovery(state: LoopState, recalled?: RecalledCalls): readonly DurableEvent[] {
   const ended = unknownResults(state, recalled);
   const unknown = ended.filter(({ result }) => result.outcome === "unknown");
@@ -92,13 +92,13 @@ export function recovery(state: LoopState, recalled?: RecalledCalls): readonly D
 }
 
 function lostMessage(isCharged: boolean): string {
-  const charged = isCharged ? " Requests whose answers were lost are counted at their maximum cost." : "";
+  const charged = isCharged ? " Requests whose responses were lost are counted at their maximum cost." : "";
   return `The process ended before the run did.${charged} Everything that was recorded is kept. Resume the session to continue.`;
 }
 
 /**
- * Returns the charge for requests without a recorded answer. They may have been answered and billed, so their reserved
- * amounts are charged.
+ * Returns the charge for requests without a recorded response. They may have been answered and billed, so their
+ * reserved amounts are charged.
  */
 function lostRequests({ underWay }: LoopState): readonly DurableEvent[] {
   return underWay.length === 0 ? [] : [{ type: "spend.recorded", ...chargeOf(underWay), estimated: true }];

@@ -229,7 +229,7 @@ describe("a run", () => {
     )
     .map((lists) => lists.flat());
 
-  it("never ends early if something may change at least every eighth turn", () => {
+  it("never ends early if at least one in every eight turns could have changed something", () => {
     const stretch = fc.tuple(fc.array(turnOf(fc.constantFrom(read(), read("b"))), { maxLength: 7 }), changing);
     fc.assert(
       fc.property(fc.array(stretch, { maxLength: 12 }), fc.boolean(), (stretches, alone) => {
@@ -290,7 +290,7 @@ describe("a run", () => {
     expect(run([[read()]], told).warnings).toEqual([4]);
   });
 
-  it("keeps only a small state, however long results and inputs are", () => {
+  it("keeps only a small state, no matter how long results and inputs are", () => {
     const long = Array.from({ length: 50 }, (_, index) => read(`${index}${"x".repeat(5_000)}`, "y".repeat(30_000)));
     const { state } = run(Array.from({ length: 60 }, (_, turn) => [...long, read(String(turn))]));
     expect(JSON.stringify(state.repetition).length).toBeLessThan(24 * 500);
@@ -298,7 +298,7 @@ describe("a run", () => {
 });
 
 describe("a transcript that does not say whether a call was proven to be read-only", () => {
-  it("is interpreted by tool names: built-in reads repeat, commands may change something", () => {
+  it("is interpreted by tool name: built-in reads count as repetitions, and commands may change something", () => {
     const steps = (name: string): Step[] => repeat(8, [[{ name, input: "a", text: "same" }]]);
     for (const name of ["Read", "read_file", "Grep", "Glob", "LS"]) expect(run(steps(name)).end).toBe(8);
     for (const name of ["Bash", "shell", "mcp__page__read", "AskUserQuestion"])

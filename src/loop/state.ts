@@ -24,11 +24,11 @@ export interface LoopState {
   readonly run: ActiveRun | undefined;
   /** Number of requests made since the agent was created. The number is part of every call id. */
   readonly turn: number;
-  /** Whether the newest request has no answer yet. */
+  /** Whether the newest request has no response yet. */
   readonly unanswered: boolean;
-  /** Requests whose cost is reserved until their answers are recorded. */
+  /** Requests whose cost is reserved until their responses are recorded. */
   readonly underWay: readonly UnderWay[];
-  /** Calls of the newest answer, in order, until their results are sent. */
+  /** Calls of the newest response, in order, until their results are sent. */
   readonly calls: readonly CallState[];
   /** Blocks that follow the tool results in the next user turn. */
   readonly said: readonly UserBlock[];
@@ -46,7 +46,7 @@ export interface LoopState {
   readonly plan: "entered" | "left" | undefined;
   /** Mode that the user last changed to, other than plan mode. Undefined if the user never changed it. */
   readonly mode: PermissionMode | undefined;
-  /** Number of consecutive answers that were cut off at the output limit. */
+  /** Number of consecutive responses that were cut off at the output limit. */
   readonly cutOff: number;
   /** First and latest prompt. Compaction always keeps them. */
   readonly asked: { readonly first: string; readonly latest: string } | undefined;

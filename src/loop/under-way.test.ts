@@ -44,7 +44,7 @@ describe("requests in progress", () => {
     expect(foldUnderWay(both, ended)).toEqual(openAfter(searching));
   });
 
-  it("have an unknown cost if one of them has", () => {
+  it("have an unknown cost if the cost of one of them is unknown", () => {
     const free: DurableEvent = { ...requested, reserved: { inputTokens: 1, outputTokens: 1 } };
     expect(chargeOf(openAfter(searching, free)).costUsd).toBeUndefined();
     expect(chargeOf([])).toEqual({ usage: noUsage, costUsd: 0 });

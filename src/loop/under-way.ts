@@ -1,7 +1,7 @@
 import type { DurableEvent, ReservedSpend, Usage } from "../protocol/index.ts";
 import { addUsage, noUsage } from "../protocol/index.ts";
 
-/** A request whose cost is reserved and whose answer has not been recorded yet. */
+/** A request whose cost is reserved and whose response has not been recorded yet. */
 export interface UnderWay {
   /**
    * Id of the tool call that makes the request, or else the kind of request: `turn` or `compaction`. An agent has at
@@ -9,7 +9,7 @@ export interface UnderWay {
    */
   readonly request: string;
   readonly reserved: ReservedSpend;
-  /** Cost of earlier attempts whose answers were interrupted. */
+  /** Cost of earlier attempts whose responses were interrupted. */
   readonly lost?: { readonly usage: Usage; readonly costUsd: number | undefined } | undefined;
 }
 
@@ -36,7 +36,7 @@ export function foldUnderWay(before: readonly UnderWay[], event: DurableEvent): 
   }
 }
 
-/** Returns the charge for requests whose answers are lost. */
+/** Returns the charge for requests whose responses are lost. */
 export function chargeOf(requests: readonly UnderWay[]): {
   readonly usage: Usage;
   readonly costUsd: number | undefined;

@@ -50,7 +50,7 @@ describe("createMcpServers", () => {
     expect(connection.instructions).toEqual([{ server: "my.server", text: "Use it well." }]);
   });
 
-  it("merges connections from different places in one order, with unique names", async () => {
+  it("merges connections from different places in a single order, with unique names", async () => {
     const names = ["b", "a.x", "a_x"];
     const [here, there] = [make({ "a.x": program.config() }), make({ b: program.config(), a_x: program.config() })];
     const connect = (servers: TestServers, uses: readonly string[]) =>
@@ -103,7 +103,7 @@ describe("createMcpServers", () => {
     expect(textOfOutput(await runTool(connection, "mcp__s__where"))).toBe(realpathSync(servers.root));
   });
 
-  it("shares a server with the same configuration until its last user is gone", async () => {
+  it("shares a server among users with the same configuration until the last one is gone", async () => {
     const servers = make({ s: program.config() });
     const first = await connect(servers, "s");
     const second = await servers.connect([{ name: "s", config: program.config() }], { owner: "a1" }, neverAborted);
@@ -187,7 +187,7 @@ describe("createMcpServers", () => {
     expect(servers.processes()).toBe(0);
   });
 
-  it("stops waiting for a start that others are still waiting for", async () => {
+  it("lets one waiter cancel a start that others are still waiting for", async () => {
     const servers = make({ s: program.config({ slowStartMs: 300 }) });
     const impatient = new AbortController();
     const first = servers.connect([{ name: "s" }], { owner: "a1" }, impatient.signal);

@@ -179,7 +179,7 @@ function configOf(use: McpServerUse, { configured, environment }: McpServersOpti
 function unknownServer(name: string, known: readonly string[]): string {
   const near = nearest(name, known, 1);
   if (near.length > 0) return `there is no server with that name (did you mean "${near[0]}"?)`;
-  if (known.length === 0) return "no servers are configured. Add the server to .mcp.json";
+  if (known.length === 0) return "no servers are configured. Add the server under `mcpServers`";
   return `there is no server with that name. The configured servers are ${known.join(", ")}`;
 }
 
@@ -201,8 +201,8 @@ function declare(
 }
 
 /**
- * Combines the connections of one agent to servers that run in different places. `names` lists the servers in the order
- * in which their tools are declared.
+ * Combines one agent's connections to servers that run in different places. `names` lists the servers in the order in
+ * which their tools are declared.
  */
 export function mergeConnections(names: readonly string[], connections: readonly McpServerOffers[]): McpServerOffers {
   const tools = connections.flatMap((each) => each.tools);

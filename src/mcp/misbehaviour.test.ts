@@ -22,7 +22,7 @@ async function connect(
 }
 
 describe("an MCP server that misbehaves", () => {
-  it("fails all calls in progress with the reason if it crashes, and is restarted by the next call", async () => {
+  it("fails all calls in progress with the reason if it crashes, and is restarted for the next call", async () => {
     const { connection, servers } = await connect({ hangAtCall: 2, crashAtCall: 3, leavesChild: true });
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("1");
     const hanging = runTool(connection, "mcp__s__count");
@@ -51,7 +51,7 @@ describe("an MCP server that misbehaves", () => {
     }
   });
 
-  it("keeps running if a call exceeds its time limit, which the error names", async () => {
+  it("keeps running if a call exceeds its time limit, and the error names the limit", async () => {
     const { connection } = await connect({ hangAtCall: 1 }, { limits: { callMs: 1_000 } });
     const hung = await runTool(connection, "mcp__s__count");
     expect(hung.isError).toBe(true);
@@ -59,7 +59,7 @@ describe("an MCP server that misbehaves", () => {
     expect(textOfOutput(await runTool(connection, "mcp__s__count"))).toBe("2");
   });
 
-  it("does not delay a call that is cancelled", async () => {
+  it("does not hold up a call that is cancelled", async () => {
     const { connection } = await connect({ hangAtCall: 1 });
     const impatient = new AbortController();
     const hung = runTool(connection, "mcp__s__count", { signal: impatient.signal });
@@ -69,7 +69,7 @@ describe("an MCP server that misbehaves", () => {
 
   it("may write invalid lines, which are counted", async () => {
     const { connection } = await connect({ junkLines: 3 });
-    // The junk comes before the answers to initialize and to three pages of tools.
+    // The junk comes before the answer to initialize and before each of the three pages of tools.
     expect(connection.problems).toEqual([
       expect.stringContaining('"s" wrote text other than MCP messages to standard output (12 lines)'),
     ]);
@@ -77,7 +77,7 @@ describe("an MCP server that misbehaves", () => {
     expect(connection.problems).toEqual([expect.stringContaining("(15 lines)")]);
   });
 
-  it("may send 50 MB at once, but not more than the message limit", async () => {
+  it("may send 50 MB at once, but no more than the message limit", async () => {
     const { connection } = await connect({});
     const bytes = 50 * 1024 * 1024;
     expect(textOfOutput(await runTool(connection, "mcp__s__big", { input: { bytes } }))).toHaveLength(bytes);
@@ -100,7 +100,7 @@ describe("an MCP server that misbehaves", () => {
     expect(later.tools.map(({ declaration }) => declaration.name)).not.toContain("mcp__s__echo");
   });
 
-  it("has its start time included in the limit of a call that waits for it", async () => {
+  it("is given its start time in addition to the call limit if a call has to restart it", async () => {
     const { connection } = await connect({ crashAtCall: 1 }, { limits: { startMs: 9_000, callMs: 4_000 } });
     const [tool] = connection.tools;
     expect(tool?.timeoutMs?.({})).toBe(4_000);

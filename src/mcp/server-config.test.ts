@@ -54,7 +54,7 @@ describe("expandVariables", () => {
   const expand = (command: string, environment: Record<string, string>) =>
     expandVariables({ type: "stdio", command }, environment);
 
-  it("replaces variables once, and names missing ones", () => {
+  it("replaces variables in one pass, and names those that are missing", () => {
     const environment = { A: `x${variable("B")}`, B: "y", EMPTY: "" };
     const all = `${variable("A")}|${variable("EMPTY")}|${variable("EMPTY:-z")}|${variable("C:-")}|$A|${variable("1")}`;
     expect(expand(all, environment)).toEqual({

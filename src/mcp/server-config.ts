@@ -45,7 +45,7 @@ const kinds: Readonly<Record<string, McpServerConfig["type"]>> = {
 
 function kindOf(value: Record<string, unknown>): McpServerConfig["type"] | "unknown" | undefined {
   const { type, server } = value;
-  // A file can't contain a function.
+  // Only a program can pass a server object, because a file can't contain a function.
   if (typeof server === "object" && server !== null && "connect" in server && typeof server.connect === "function")
     return "own";
   if (typeof type === "string" && Object.hasOwn(kinds, type)) return kinds[type];

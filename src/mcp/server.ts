@@ -16,7 +16,7 @@ export interface ServerCall {
 }
 
 export type ServerAnswer =
-  /** `note`: additional information for the model. */
+  /** `note` contains additional information for the model. */
   | { readonly ok: true; readonly result: unknown; readonly note?: string | undefined }
   | { readonly ok: false; readonly message: string };
 
@@ -181,5 +181,5 @@ function orAborted(start: Promise<OpenedLink>, signal: AbortSignal): Promise<Ope
 
 /** Adds a full stop, unless the reason ends with the output of a program. */
 export function asSentence(reason: string): string {
-  return reason.endsWith("\n") ? reason.trimEnd() : `${reason}.`;
+  return reason.endsWith("\n") ? reason.trimEnd() : `${reason.replace(/\.$/, "")}.`;
 }

@@ -43,7 +43,7 @@ describe("a server over streamable HTTP", () => {
     });
   }
 
-  it("gets headers with replaced variables, and a refusal says what to do", async () => {
+  it("gets headers with variables expanded, and the error says what to do if it refuses them", async () => {
     const server = await start({ token: "Bearer letmein" });
     const headers = { Authorization: `Bearer \${PASS}` };
     expect((await connect({ url: server.url, headers })).tools).toHaveLength(8);
@@ -82,7 +82,7 @@ describe("a server over streamable HTTP", () => {
     expect((await connect({ url: server.url, headers: { "bad name": "x" } })).problems).toHaveLength(1);
   });
 
-  it("that hangs exceeds the time limit", async () => {
+  it("makes a call time out if it hangs", async () => {
     const silent = await start({ silent: true });
     expect((await connect({ url: silent.url }, { startMs: 300 })).problems[0]).toContain(
       "did not respond within 300 ms",
@@ -92,7 +92,7 @@ describe("a server over streamable HTTP", () => {
     expect(textOfOutput(await runTool(connection, "mcp__web__count"))).toContain("did not respond within 300 ms");
   });
 
-  it("that cuts off a response fails the call at once", async () => {
+  it("makes the call fail at once if it cuts off a response", async () => {
     const server = await start({ breakAtCall: 1, crashAtCall: 2 });
     const connection = await connect({ url: server.url });
     const broken = await runTool(connection, "mcp__web__count");
@@ -114,7 +114,7 @@ describe("a server over streamable HTTP", () => {
     });
   }
 
-  it("that has forgotten the session gets a new one", async () => {
+  it("gets a new session if it has forgotten the old one", async () => {
     const server = await start({ forgetAtCall: 2 });
     const connection = await connect({ url: server.url });
     await runTool(connection, "mcp__web__count");

@@ -17,14 +17,14 @@ import { createWireModel } from "./wire-model.ts";
 const aborted = { ok: false, error: { code: "aborted" } };
 
 describe.each<Dialect>(["anthropic", "openai"])("an abort, %s", (dialect) => {
-  it("before the call sends nothing", async () => {
+  it("sends nothing if it comes before the call", async () => {
     const server = await serve({ script: [] });
     const { outcome } = await callerFor(server.url, dialect).call({ signal: AbortSignal.abort() });
     expect(outcome).toMatchObject({ ...aborted, partial: [] });
     expect(server.requests.length).toBe(0);
   });
 
-  it("before the headers closes the connection", async () => {
+  it("closes the connection if it comes before the headers", async () => {
     const server = await serve({ script: [{ content: "x", fault: { kind: "hang" } }] });
     const controller = new AbortController();
     const calling = callerFor(server.url, dialect).call({ signal: controller.signal });
@@ -35,7 +35,7 @@ describe.each<Dialect>(["anthropic", "openai"])("an abort, %s", (dialect) => {
     expect(request.aborted).toBe(true);
   });
 
-  it("in the middle keeps the text so far, and nothing is emitted afterwards", async () => {
+  it("keeps the text so far if it comes during the response, and emits nothing afterwards", async () => {
     const text = Array.from({ length: 50 }, (_, index) => `w${index} `);
     const server = await serve({ script: [{ content: [{ text }], pacing: { chunkMs: 2 } }] });
     const controller = new AbortController();
@@ -144,7 +144,8 @@ describe("a request without a response", () => {
       socket.on("error", () => {});
       socket.on("data", () => {
         requests += 1;
-        // The first connection answers once and then resets at the next request, as a server that timed it out does.
+        // The first connection answers once and is reset at the next request, like a connection that the server has
+        // timed out.
         if (own === 1 && requests > 1) socket.resetAndDestroy();
         else socket.write(`HTTP/1.1 200 OK\r\ncontent-length: ${body.length}\r\n\r\n${body}`);
       });
@@ -161,7 +162,7 @@ describe("a request without a response", () => {
     expect(connections).toBe(2);
   });
 
-  it("rejects if the listener itself fails, because that is a bug", async () => {
+  it("rejects if the listener itself throws, because that is a bug", async () => {
     const server = await serve({ script: [{ content: "x" }] });
     const limiter = createLimiter({ clock: realClock });
     const provider = providerAt(server.url, "anthropic");

@@ -57,7 +57,7 @@ describe.each(dialects)("temporary faults, %s", (dialect) => {
     expect(retriesOf(call)).toEqual([]);
   });
 
-  it("waits at least as long as the server asks, in seconds, milliseconds or by date", async () => {
+  it("waits at least as long as the server asks, whether in seconds, in milliseconds or by date", async () => {
     const server = await serve({
       script: [
         {
@@ -98,7 +98,7 @@ describe.each(dialects)("temporary faults, %s", (dialect) => {
     const server = await serve({ script: [{ reply: good, faults: [{ kind: "missing-end" }], times: "always" }] });
     const call = await callerFor(server.url, dialect).call();
     expect(call.outcome.ok).toBe(true);
-    // A finish reason and a clean close are a complete answer for OpenAI-compatible servers.
+    // For OpenAI-compatible servers, a response is complete after a finish reason and a clean close.
     expect(retriesOf(call).length).toBe(dialect === "anthropic" ? 1 : 0);
   });
 });
@@ -142,7 +142,7 @@ describe.each(dialects)("permanent faults, %s", (dialect) => {
       "rate_limited",
       /asked to wait 2h/,
     ],
-  ])("%s: one request, one sentence with advice", async (_, fault, code, message) => {
+  ])("%s: sends one request and reports one sentence with advice", async (_, fault, code, message) => {
     const server = await serve({ script: [{ ...good, fault }] });
     const caller = callerFor(server.url, dialect);
     const call = await caller.call();
@@ -189,8 +189,8 @@ describe.each(dialects)("permanent faults, %s", (dialect) => {
   });
 });
 
-describe.each(dialects)("calls that can't be run, %s", (dialect) => {
-  it("are left out and counted if the limit cut them off", async () => {
+describe.each(dialects)("tool calls in a response, %s", (dialect) => {
+  it("are omitted and counted if the token limit cut them off", async () => {
     const content = ["Writing.", { tool: "Write", inputJson: ['{"path":"a",', '"text":"', "hel", 'lo"}'] }];
     const fault: Fault = { kind: "truncated-tool-json", end: "max-tokens" };
     const server = await serve({ script: [{ content, fault }] });
@@ -203,7 +203,7 @@ describe.each(dialects)("calls that can't be run, %s", (dialect) => {
     });
   });
 
-  it("are discarded if the connection broke during the call", async () => {
+  it("are omitted if the connection broke while they were being sent", async () => {
     const content = ["Writing.", { tool: "Write", inputJson: ['{"path":"a",', '"text":"', "hel", 'lo"}'] }];
     const fault: Fault = { kind: "truncated-tool-json", end: "close" };
     const server = await serve({ script: [{ reply: { content }, faults: [fault], times: "always" }] });
@@ -212,7 +212,7 @@ describe.each(dialects)("calls that can't be run, %s", (dialect) => {
     expect(call.outcome.ok ? [] : call.outcome.partial.map(({ type }) => type)).toEqual(["text"]);
   });
 
-  it("are left out if their input is not an object", async () => {
+  it("are omitted and counted if their input is not an object", async () => {
     const content = [
       { tool: "A", inputJson: '["x"]' },
       { tool: "B", inputJson: '{"ok":true}' },
@@ -227,7 +227,7 @@ describe.each(dialects)("calls that can't be run, %s", (dialect) => {
     });
   });
 
-  it("keep unique ids if the provider repeats one, and may contain a megabyte", async () => {
+  it("keep unique ids if the provider repeats an id, and may have a megabyte of input", async () => {
     const twice = await serve({
       script: [
         {
@@ -259,7 +259,7 @@ describe.each(dialects)("calls that can't be run, %s", (dialect) => {
 });
 
 describe.each(dialects)("damaged streams, %s", (dialect) => {
-  it("use U+FFFD for bytes that are not UTF-8", async () => {
+  it("replace bytes that are not UTF-8 with U+FFFD", async () => {
     const server = await serve({ script: [{ content: "before and after", fault: { kind: "invalid-utf8" } }] });
     const { outcome } = await callerFor(server.url, dialect).call();
     const [block] = outcome.ok ? outcome.message.content : [];
@@ -279,7 +279,7 @@ describe.each(dialects)("damaged streams, %s", (dialect) => {
 });
 
 describe("a slow server", () => {
-  it("is not treated as silent, and neither is the wait for a connection", async () => {
+  it("is not treated as silent, and neither is a request that waits for its connection", async () => {
     const content = [{ text: Array.from({ length: 8 }, () => "all in all longer than a second ") }];
     const server = await serve({ script: [{ content, fault: { kind: "slow", msPerByte: 1 } }, { content: "quick" }] });
     const connections = connectionsForTest({ maxConnections: 1 });
@@ -350,7 +350,7 @@ describe("an interrupted response", () => {
 });
 
 describe("a server that sends its response byte by byte", () => {
-  /** Sends the piece again and again, always before a limit of 100 ms without any byte would end. */
+  /** Sends the piece over and over, always before a limit of 100 ms without a byte expires. */
   async function drip(status: number, piece: string): Promise<string> {
     const server = createServer((_, response) => {
       response.writeHead(status, { "content-type": "text/event-stream" });
@@ -375,7 +375,7 @@ describe("a server that sends its response byte by byte", () => {
     expect(errorOf(call)).toMatchObject({ code: "stalled", message: expect.stringContaining("did not finish within") });
   });
 
-  it.each(["x", "x\n"])("is judged by its status if that is an error: %j", async (piece) => {
+  it.each(["x", "x\n"])("is reported by its status if that is an error: %j", async (piece) => {
     const call = await callerFor(await drip(400, piece), "anthropic", { idleMs: 100 }).call();
     expect(errorOf(call)).toMatchObject({ status: 400 });
   });

@@ -11,6 +11,11 @@ export type { RetryPolicy } from "./limits/retry.ts";
 export { describeModel, describeNamedModel, knownModels, type ListedModel } from "./providers/describe-model.ts";
 export { listModels, type ModelList } from "./providers/list-models.ts";
 export type { ResolvedProvider } from "./providers/providers.ts";
-export { type ProviderChoice, type ProviderRequest, resolveProvider } from "./providers/resolve-provider.ts";
+export {
+  type ProviderChoice,
+  type ProviderRequest,
+  providerBelow,
+  resolveProvider,
+} from "./providers/resolve-provider.ts";
 export { type Connections, createConnections } from "./transport/connections.ts";
 export { createWireModel, type WireModelOptions } from "./wire-model.ts";

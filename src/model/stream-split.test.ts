@@ -57,7 +57,7 @@ const reply: Reply = {
 };
 
 describe.each<Dialect>(["anthropic", "openai"])("a stream split anywhere, %s", (dialect) => {
-  it("produces the same response for every position of one split", async () => {
+  it("produces the same response wherever it is split in two", async () => {
     const bytes = await streamOf(reply, dialect);
     const whole = readIn(dialect, [bytes]);
     expect(whole.verdict).toBe("complete");
@@ -68,7 +68,7 @@ describe.each<Dialect>(["anthropic", "openai"])("a stream split anywhere, %s", (
     }
   });
 
-  it("produces the same response byte by byte and in random pieces", async () => {
+  it("produces the same response byte by byte or in random pieces", async () => {
     const bytes = await streamOf(reply, dialect);
     const whole = readIn(dialect, [bytes]);
     expect(
@@ -104,7 +104,7 @@ describe("surrogates", () => {
     texts.map((text) => `data: {"choices":[{"delta":{"content":"${half(text)}"}}]}\n\n`).join("");
   const end = 'data: {"choices":[{"delta":{},"finish_reason":"stop"}]}\n\ndata: [DONE]\n\n';
 
-  it("split between two deltas are shown together", () => {
+  it("that are split between two deltas are shown together", () => {
     const { answer, progress } = readIn("openai", [Buffer.from(events(["a\ud83d", "\ude42b"]) + end)]);
     expect(answer.message.content).toEqual([{ type: "text", text: "a🙂b" }]);
     expect(progress).toEqual([
@@ -113,14 +113,14 @@ describe("surrogates", () => {
     ]);
   });
 
-  it("without a partner become U+FFFD, so that the response can be sent back", () => {
+  it("that have no counterpart become U+FFFD, so that the response can be sent back", () => {
     const { answer } = readIn("openai", [Buffer.from(events(["x\ud83d", "y\ude42"]) + end)]);
     expect(answer.message.content).toEqual([{ type: "text", text: "x\ufffdy\ufffd" }]);
   });
 });
 
 describe("on the wire", () => {
-  it("one byte per packet makes no difference", async () => {
+  it("one byte per packet gives the same text", async () => {
     const server = await createApiServer({ script: [{ content: "naïve 🙂 你好", fault: { kind: "split" } }] });
     const call = await callerFor(server.url, "anthropic").call();
     await server.close();

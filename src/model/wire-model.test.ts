@@ -3,7 +3,7 @@ import { callerFor, type Dialect, promptOf, serve, testKey, textDeltas } from ".
 
 const dialects: readonly Dialect[] = ["anthropic", "openai"];
 
-describe.each(dialects)("a wire model, %s", (dialect) => {
+describe.each(dialects)("a model over HTTP, %s", (dialect) => {
   it("returns the text of the response, and its deltas as they arrive", async () => {
     const server = await serve({ script: [{ content: [{ text: ["Hello", ", ", "wörld 🙂 你好"] }] }] });
     const call = await callerFor(server.url, dialect).call();
@@ -72,7 +72,7 @@ describe.each(dialects)("a wire model, %s", (dialect) => {
     expect(fragments.map((event) => ("json" in event ? event.json : "")).join("")).toBe('{"z":1.0, "a" : "\\u00e9"}');
   });
 
-  it("counts tokens, with cached ones separately", async () => {
+  it("counts tokens, and cached tokens separately", async () => {
     const usage = { inputTokens: 11, outputTokens: 7, cacheReadTokens: 1000, cacheWriteTokens: 30 };
     const server = await serve({ script: [{ content: "yes", usage }] });
     const { outcome } = await callerFor(server.url, dialect).call();
@@ -91,8 +91,8 @@ describe.each(dialects)("a wire model, %s", (dialect) => {
   });
 });
 
-describe("features of only one dialect", () => {
-  it("include separate counts for tokens kept for an hour", async () => {
+describe("features that only one dialect has", () => {
+  it("include separate counts for tokens cached for an hour", async () => {
     const usage = { inputTokens: 1, cacheWriteTokens: 30, cacheWrite1hTokens: 20 };
     const server = await serve({ script: [{ content: "yes", usage }] });
     expect((await callerFor(server.url, "anthropic").call()).outcome.usage).toMatchObject({

@@ -119,8 +119,8 @@ type Progress = "unsent" | "sent" | "accepted";
 
 /**
  * Returns whether the provider bills the attempt. Providers bill the requests that they accept. A request that was sent
- * and then abandoned may have been accepted, too; one that was refused, or whose connection broke before a response
- * began, was not.
+ * and then abandoned may have been accepted; one that was refused, or whose connection broke before a response began,
+ * was not.
  */
 function isBilled(progress: Progress, end: AttemptEnd): boolean {
   if (progress !== "sent") return progress === "accepted";
@@ -176,7 +176,7 @@ function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: 
 const CHARACTERS_PER_TOKEN = 4;
 
 /**
- * Returns the usage for a response up to the point where it broke off, which may be before the provider reports any
+ * Returns the usage of a response up to the point where it broke off, which may be before the provider reported any
  * usage.
  */
 function usageOf(

@@ -47,7 +47,7 @@ export function providerAt(url: string, dialect: Dialect, more: Partial<Resolved
   };
 }
 
-/** Returns a one-message conversation, written by hand for each dialect and split into several pieces. */
+/** Returns a conversation with one message, written by hand for each dialect and split into several pieces. */
 export function promptOf(text = "hello", model = "test-model"): Prompt {
   const messages = [{ role: "user" as const, content: [{ type: "text" as const, text }] }];
   const common = `{"model":${JSON.stringify(model)},"stream":true,`;
@@ -81,10 +81,7 @@ export interface Caller {
   call(request?: Partial<ModelRequest>): Promise<Call>;
 }
 
-/**
- * Creates a caller whose waits for retries take no real time: they only advance a separate clock. `delays` lists the
- * waits.
- */
+/** Creates a caller whose retry delays take no real time: they only advance a separate clock. `delays` lists them. */
 export function callerFor(url: string, dialect: Dialect, options: Partial<WireModelOptions> = {}): Caller {
   const delays: number[] = [];
   let waited = 0;
@@ -112,7 +109,7 @@ export function callerFor(url: string, dialect: Dialect, options: Partial<WireMo
       let over = false;
       const emit = (event: ModelProgress) => {
         if (over) throw new Error("emitted after the end");
-        // Only the clocks of a run use these events.
+        // Only a run's clocks use these events.
         if (event.type === "waiting" || event.type === "sent") return;
         progress.push(event);
       };

@@ -62,7 +62,7 @@ export interface SearchRequest {
  */
 export function partRequest(path: string): string {
   return `Explore the directory ${JSON.stringify(path)} for a map of the repository. Work with medium thoroughness, and stay in this directory.
-Report what the directory is for, its directories and key files with one line each, its entry points, tests and size. Give the path of everything you mention. Say what you could not see.`;
+Report what the directory is for, its directories and key files (one line each), its entry points, tests and size. Give the path of everything you mention. Say what you could not see.`;
 }
 
 const form = /^Explore the directory ("(?:[^"\\\n]|\\.)+") for a map of the repository\./m;

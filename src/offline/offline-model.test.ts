@@ -23,7 +23,7 @@ async function ask(messages: readonly Message[], signal = new AbortController().
 }
 
 describe("the offline model", () => {
-  it("costs nothing and counts its input and output", async () => {
+  it("costs nothing, and reports its input and output tokens", async () => {
     const { outcome } = await ask([say("Map this repository")]);
     expect(outcome).toMatchObject({
       ok: true,
@@ -99,7 +99,7 @@ For anything else, use a language model: set ANTHROPIC_API_KEY or OPENAI_API_KEY
 });
 
 describe("plan", () => {
-  it("returns the same for the same conversation, in every turn", async () => {
+  it("returns the same response for the same conversation, on every turn", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "src/index.ts": "// Says hello.\nexport const hello = 1;\n", "README.md": "# Hello\n" });
     const { messages } = await workspace.talk("Map this repository");

@@ -29,7 +29,7 @@ export interface OfflineWorkspace {
   put(files: Readonly<Record<string, string>>): void;
   has(path: string): boolean;
   git(...args: readonly string[]): void;
-  /** Sends a prompt and performs tool calls with a real executor and a policy until the model makes no more. */
+  /** Sends a prompt, and runs tool calls with a real executor and a policy until the model makes no more calls. */
   talk(
     text: string,
     options?: { readonly before?: readonly Message[]; readonly policy?: Partial<Policy> },

@@ -83,7 +83,7 @@ function jobFor(
   }
 }
 
-/** Runs a job from the start with the known results, up to the first calls that have no result. */
+/** Runs a job from the start with the known results, up to the first calls that have none. */
 function replay(job: Job, resultOf: (call: PlannedCall) => CallResult | undefined): Plan {
   const all: CallResult[] = [];
   let turn = job.next([]);

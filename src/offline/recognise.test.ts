@@ -42,7 +42,7 @@ describe("recognise", () => {
     expect(recognise(text)).toEqual({ kind: "find", symbol: "createExecutor", path: "." });
   });
 
-  it("lists its current directory", () => {
+  it("recognizes the current directory", () => {
     expect(recognise("List files in .")).toMatchObject({ path: "." });
   });
 
@@ -105,7 +105,7 @@ describe("recognise", () => {
     "translate README.md to German",
     "run the tests",
     `map this repository ${"x".repeat(2_000)}`,
-  ])("does not understand: %s", (text) => {
+  ])("does not recognize: %s", (text) => {
     expect(recognise(text)).toEqual({ kind: "unknown" });
   });
 

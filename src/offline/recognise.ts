@@ -10,7 +10,7 @@ import {
   type SummaryRequest,
 } from "./job-request.ts";
 
-/** Maximum length of a request. Anything longer is not a request for one of these jobs. */
+/** Maximum length of a request. A longer text is never a request for one of these jobs. */
 const maxCharacters = 1_000;
 
 /**
@@ -78,7 +78,7 @@ const namePart = String.raw`(?<name>${quotedText}|[\w$@#.:~-]+(?:\(\))?)`;
 /** Matches a phrase such as "in src/lib" at the end of a sentence. */
 const inPath = String.raw`(?: (?:in|inside|within|under|below|of|from) (?:the )?(?:file |directory |folder )?(?<path>${quotedText}|[\w@~./-]+))?`;
 
-/** Matches text that can only be a path: quoted, or with a dot or a slash. */
+/** Matches text that can only be a path, because it is quoted or contains a dot or a slash. */
 const pathPart = String.raw`${quotedText}|[\w@~.-]*[./][\w@~./-]*|README|LICENSE|Makefile|Dockerfile`;
 
 function sentence(source: string): RegExp {
@@ -257,7 +257,7 @@ const mapPath = new RegExp(
   "i",
 );
 const mapName = sentence("(?:map|explore|survey|structure of|layout of|overview of) (?:the )?(?<path>[\\w@-]+)");
-/** Matches "What is this project about", but not "what is the best way to structure my feelings about this code". */
+/** Matches a reference to the whole project, such as "this project" in "What is this project about". */
 const mapWhole =
   /\b(this|the|my|our|whole|entire|current)\b( \w+)? ?(repo|repository|project|code ?base|code|workspace|directory|folder|package|app|application)\b|\bwhat('s| is) (this|here|in here)$/i;
 

@@ -32,7 +32,7 @@ describe("attack rows", () => {
   );
 
   it.each(rows.filter(({ setup }) => setup.server !== undefined).map((row) => [row.id, row] as const))(
-    "%s: the target of the redirect is checked again",
+    "%s: the redirect's target is checked as well",
     (_, { input, setup, acceptable }) => {
       const location = /Location: (.*)$/.exec(setup.server ?? "")?.[1]?.replace("{PORT}", "80") ?? "";
       const next = URL.canParse(location, input.url) ? new URL(location, input.url).href : location;
@@ -59,6 +59,6 @@ it.each([
   ["https://[64:ff9b::7f00:1]/", "deny"],
   [`https://example.com/?key=sk-${"a1".repeat(12)}`, "ask"],
   [`https://example.com/${"QUJD".repeat(40)}`, "ask"],
-])("%s is %s if everything is allowed", (url, effect) => {
+])("%s is judged as %s, although a rule allows WebFetch", (url, effect) => {
   expect(judge(url, { allow: ["WebFetch"] })).toBe(effect);
 });

@@ -31,7 +31,7 @@ export interface Inbox {
   open(): readonly ApprovalQuestion[];
   /** Returns the rules from "always" answers in this session. Returns the same list until a rule is added. */
   rules(): readonly Rule[];
-  /** Sends a command to the process that has the session. Has no effect if a command has the same id. */
+  /** Sends a command to the process that has the session. Has no effect if an earlier command has the same id. */
   send(command: Command): Promise<void>;
   /** Returns the commands that have no receipt yet, oldest first. */
   commands(): readonly Command[];

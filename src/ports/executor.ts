@@ -74,8 +74,8 @@ export interface ResultStore {
 /** Texts that models refer to by address (see `Address`). */
 export interface AddressedTexts {
   /**
-   * Returns the text at an address as UTF-8, in chunks, as it is now. Undefined if there is none. Read all chunks, or
-   * end the iteration.
+   * Returns the current text at an address as UTF-8, in chunks. Undefined if there is no text. Read all chunks, or end
+   * the iteration.
    */
   read(address: string): Promise<AsyncIterable<Uint8Array> | undefined>;
 }

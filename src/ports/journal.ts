@@ -50,7 +50,7 @@ export interface Journal {
   /** Returns all of an agent's lines in order. Empty for an unknown agent. */
   read(agentId: AgentId): Promise<readonly Line[]>;
   /** Absent if this journal stores no checkpoints. */
-  readonly checkpoints?: Checkpoints;
+  readonly checkpoints?: Checkpoints | undefined;
   /** Returns the ids of all subagents, oldest first. */
   agents(): Promise<readonly AgentId[]>;
   /** Returns the readable output file of a background agent. Undefined if the journal stores no files. */
@@ -81,7 +81,7 @@ export interface Transcript extends Journal {
   readonly leftOpen: boolean;
 }
 
-/** Position at which to start reading a session's events, what to call on the way, and a signal that ends the reading. */
+/** Options for reading a session's events: where to start, and when to stop. */
 export interface FeedPosition {
   /** Number of the last update that the reader has. Use 0 to read all updates. */
   readonly after?: number | undefined;

@@ -53,7 +53,7 @@ export interface ModelRequest {
    * token limit for the next attempt, or to the reason why no further attempt is possible. If absent, the limit stays
    * the same.
    */
-  readonly repeat?: (lost: Usage) => Promise<number | { readonly message: string }>;
+  readonly repeat?: ((lost: Usage) => Promise<number | { readonly message: string }>) | undefined;
 }
 
 /** A part of a response, as it is written. */

@@ -60,8 +60,8 @@ export interface Tool extends ToolSpec {
    */
   readonly refusesMisspelled?: true;
   /**
-   * Returns what a call would access. If absent, `permissions` knows it from the name of the tool. An empty list means
-   * that it is unknown, so that only a rule or a person can allow the call. Never rejects.
+   * Returns what a call would access. If absent, `permissions` derives the accesses from the tool's name. An empty list
+   * means that they are unknown, so that only a rule or a person can allow the call. Never rejects.
    */
   accesses?(input: JsonObject): Promise<DescribedAccesses>;
   /** Returns the time limit for a call. If absent, the executor's default applies. */

@@ -9,6 +9,7 @@ import type {
   OpenedMemory,
   ProjectSettings,
   ProjectSnapshot,
+  SandboxMode,
   SandboxSettings,
   SessionId,
   Settings,
@@ -19,7 +20,7 @@ import type { ResultStore, ToolExecutor } from "./executor.ts";
 import type { McpServerOffers } from "./mcp.ts";
 
 /**
- * Runs everything on the machine where the code is: a directory, its files and the processes in it. Sessions reach
+ * Gives access to the machine where the code is: a directory, its files and the processes that run in it. Sessions reach
  * the workspace only through this port. It takes and returns plain data, so that a worker can run on another machine.
  */
 export interface WorkerPort {
@@ -37,7 +38,7 @@ export interface WorkerPort {
 
 /**
  * A change in the connection to a remote worker. `connected`: for the first time, or again before it was lost. `lost`:
- * it did not return in time, was stopped or was restarted; its sessions can't be used any more. `returned`: connected
+ * it did not return in time, was stopped or was restarted; its sessions can no longer be used. `returned`: connected
  * after it was lost, so that sessions can be opened again.
  */
 export type WorkerChange = "connected" | "reconnecting" | "lost" | "returned";
@@ -64,8 +65,8 @@ export interface SnapshotRequest {
    */
   readonly trusted?: boolean | undefined;
   /**
-   * Whether the current content of the workspace is approved, even if the user has not trusted it. If absent, it is
-   * approved if `trusted` is true and the user has not trusted the workspace.
+   * Whether the current content of the workspace is approved, even if the user has not trusted it. If absent, the
+   * content is approved if `trusted` is true and the user has not trusted the workspace.
    */
   readonly trust?: boolean | undefined;
   /**
@@ -104,8 +105,8 @@ export interface WorkerSessionOptions {
   readonly directory?: string | undefined;
   /** Start of the session in milliseconds since 1970. */
   readonly since: number;
-  readonly sandbox: SandboxSettings & Required<Pick<SandboxSettings, "mode">>;
-  /** Variables to pass to commands in addition to harmless ones. */
+  readonly sandbox: SandboxSettings & { readonly mode: SandboxMode };
+  /** Environment variables to pass to commands in addition to those that are always passed, such as `PATH`. */
   readonly passedVariables: readonly string[];
   /** Variables that settings on the worker's machine define, in addition to those of the worker's process. */
   readonly variables?: Readonly<Record<string, string>> | undefined;

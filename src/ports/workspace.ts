@@ -104,8 +104,8 @@ export interface Workspace {
   resolve(paths: readonly string[]): Promise<readonly ResolvedPath[]>;
   /**
    * Returns the absolute paths that each shell pattern matches in the real directory, with `..` resolved as the system
-   * does. A pattern without a match stands for itself. `\` precedes quoted characters, and a leading `~` is the home
-   * directory. An entry is undefined if there are too many matches, or if a directory can't be read.
+   * resolves it. A pattern without a match stands for itself. `\` precedes quoted characters, and a leading `~` is the
+   * home directory. An entry is undefined if there are too many matches, or if a directory can't be read.
    */
   expand(patterns: readonly string[]): Promise<readonly (readonly string[] | undefined)[]>;
   /** Lists everything under a path. Undefined if there is too much to list, or if a directory can't be read. */

@@ -11,7 +11,9 @@ export type LineId = string;
  */
 export type CallId = string;
 
-/** Id of a prompt that can wait in a queue. Chosen by the sender, so that sending it again has no effect. */
+/**
+ * Id of a prompt that can wait in a queue. Chosen by the sender, so that sending the same prompt again has no effect.
+ */
 export type PromptId = string;
 
 export const MAIN_AGENT: AgentId = "main";

@@ -103,7 +103,7 @@ function reports({ cacheReadTokens, cacheWriteTokens }: Usage): boolean {
 }
 
 interface SeenPoint {
-  /** Time of the first answer to a request with this prefix. */
+  /** Time of the first response to a request with this prefix. */
   answeredAt: number;
   /** Time of the last request with this prefix. */
   usedAt: number;

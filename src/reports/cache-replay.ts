@@ -12,7 +12,7 @@ export interface SentRequest {
   readonly turn: number;
   /** Milliseconds since 1970. */
   readonly sentAt: number;
-  /** Recorded answer; undefined if there is none. */
+  /** Recorded response; undefined if there is none. */
   readonly answer: Answer | undefined;
   readonly model: string;
   readonly prices: Prices | undefined;
@@ -46,7 +46,7 @@ export interface SentPrompt {
   readonly isChanged: boolean;
 }
 
-/** Returns all requests that the agents of a session made, earliest first. */
+/** Returns all requests that a session's agents made, earliest first. */
 export async function replaySession(session: ReadSession): Promise<readonly SentRequest[]> {
   const requests: SentRequest[] = [];
   const journal = asJournal(session);
@@ -121,7 +121,7 @@ function promptsIn(written: readonly Written[], { lines, parent }: Recorded): re
 
 type AnswerLine = Line & EventOf<"model.ended" | "model.failed">;
 
-/** Returns the answers in the order of their requests; undefined for a request without one. */
+/** Returns the responses in the order of their requests; undefined for a request without one. */
 function answersIn(lines: readonly Line[]): readonly (AnswerLine | undefined)[] {
   const answers: (AnswerLine | undefined)[] = [];
   for (const line of lines) {

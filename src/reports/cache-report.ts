@@ -66,7 +66,7 @@ export interface ExplainedRequest {
   readonly sentAt: number;
   /** True if the request asked for a summary of the conversation. */
   readonly isSummary: boolean;
-  /** Tokens in the request; undefined if no answer was recorded. */
+  /** Tokens in the request; undefined if no response was recorded. */
   readonly tokens?: ExplainedTokens | undefined;
   /** The model's minimum, if the whole request was too short to be cached. */
   readonly belowMinimum?: number | undefined;

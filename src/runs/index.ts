@@ -2,6 +2,7 @@
 // own: what comes next (loop), what is allowed (permissions), bytes (conversation), files (transcript). Called by: app,
 // reports.
 
+export { answerProblem } from "./approvals/answer-problem.ts";
 export { createApprovalQueue, type SessionApprovals } from "./approvals/approval-queue.ts";
 export type { Budget, BudgetSpent } from "./budget/budget.ts";
 export { createBudget } from "./budget/create-budget.ts";
@@ -20,6 +21,7 @@ export {
   type AvailableAgents,
   declaredTypes,
   offeredAgents,
+  policyForProgram,
 } from "./subagents/available-agents.ts";
 export { Dispatcher } from "./subagents/dispatcher.ts";
 export type { SharedServices } from "./subagents/launch.ts";

@@ -3,7 +3,7 @@ import { nextTimes, parseWhen } from "./parse-when.ts";
 
 const cronOf = (text: string) => parseWhen(text, "UTC").cron;
 
-describe("the times of a schedule", () => {
+describe("a schedule's times", () => {
   it.each([
     ["every day 7:00", "0 7 * * *"],
     ["Every Day at 07:05", "5 7 * * *"],

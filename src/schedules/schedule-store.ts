@@ -1,5 +1,14 @@
 import { readFileSync } from "node:fs";
-import { describeError, errorCode, isRecord, matchId, UserError, withFileLock, writeAtomically } from "../lib/index.ts";
+import {
+  describeError,
+  errorCode,
+  isRecord,
+  matchId,
+  plural,
+  UserError,
+  withFileLock,
+  writeAtomically,
+} from "../lib/index.ts";
 import type { NewSession, Outcome, SessionId } from "../protocol/index.ts";
 import type { When } from "./parse-when.ts";
 
@@ -34,8 +43,10 @@ export interface LastRun {
 
 /** A user's schedules, in one file that the command line and servers share. */
 export interface ScheduleStore {
-  /** Returns all schedules, oldest first. Throws a `UserError` if the file is damaged. */
+  /** Returns all complete schedules, oldest first. Throws a `UserError` if the file is damaged. */
   list(): readonly Schedule[];
+  /** Describes the entries of the file that are not complete schedules. They are kept, but never start. */
+  problems(): readonly string[];
   add(schedule: Schedule): Promise<void>;
   /**
    * Changes a schedule, unless `change` returns undefined. Returns the changed schedule; undefined if it was not
@@ -50,19 +61,26 @@ export interface ScheduleStore {
 export function openSchedules(path: string): ScheduleStore {
   async function update(change: (schedules: readonly Schedule[]) => readonly Schedule[]): Promise<void> {
     await withFileLock(path, async () => {
-      const schedules = change(readSchedules(path));
+      const schedules = change(readEntries(path));
       await writeAtomically(path, `${JSON.stringify({ version: 1, schedules }, null, 2)}\n`);
     });
   }
 
   return {
     list: () => readSchedules(path),
+    problems: () => {
+      const count = readEntries(path).filter((entry) => !isComplete(entry)).length;
+      if (count === 0) return [];
+      return [
+        `${path} has ${plural(count, "incomplete schedule")}, which will not start. Repair or delete what is incomplete.`,
+      ];
+    },
     add: (schedule) => update((all) => [...all, schedule]),
     async change(id, change) {
       let changed: Schedule | undefined;
       await update((all) =>
         all.map((each) => {
-          if (each.id !== id) return each;
+          if (!isComplete(each) || each.id !== id) return each;
           changed = change(each);
           return changed ?? each;
         }),
@@ -86,6 +104,19 @@ export function openSchedules(path: string): ScheduleStore {
 }
 
 function readSchedules(path: string): readonly Schedule[] {
+  return readEntries(path).filter(isComplete);
+}
+
+/** Returns whether an entry has everything that a schedule needs. The user may have written it. */
+function isComplete(entry: unknown): entry is Schedule {
+  if (!isRecord(entry)) return false;
+  const { id, text, when, cwd, session, createdAt } = entry;
+  if (!isRecord(when) || !isRecord(session) || typeof createdAt !== "number") return false;
+  const texts = [id, text, cwd, when["cron"], when["timeZone"], session["prompt"]];
+  return texts.every((each) => typeof each === "string");
+}
+
+function readEntries(path: string): readonly Schedule[] {
   let text: string;
   try {
     text = readFileSync(path, "utf8");

@@ -53,7 +53,7 @@ function schedule(more: Partial<Schedule> = {}): Schedule {
   return { id: "s1", text, when, cwd: "/project", session: { prompt: "Do it." }, createdAt: at("06:00:00"), ...more };
 }
 
-it("starts one session when its time has come", async () => {
+it("starts one session when a schedule is due", async () => {
   const { store, started, open } = newPlace();
   await store.add(schedule());
   const { checkAt } = open();
@@ -65,7 +65,7 @@ it("starts one session when its time has come", async () => {
   expect(store.list()[0]?.last).toEqual({ at: at("07:00:05"), sessionId: "session-1" });
 });
 
-it("starts a session only once if two servers serve its directory", async () => {
+it("starts a session only once if two servers serve the same directory", async () => {
   const { store, started, open } = newPlace();
   await store.add(schedule());
   const [one, other] = [open(), open()];
@@ -86,7 +86,7 @@ it("records how the session ended", async () => {
   );
 });
 
-it("starts a schedule that was missed while no server was running, once and at most a day late", async () => {
+it("starts a schedule once, at most a day late, if its time was missed while no server was running", async () => {
   const { store, started, reports, open } = newPlace();
   await store.add(schedule({ when: parseWhen("every hour", "UTC"), text: "every hour" }));
   await store.add(
@@ -159,11 +159,11 @@ it("says that a parked session continues", async () => {
   started[0]?.end({ outcome: "stopped", reason: "parked" });
   await expect
     .poll(() => reports.at(-1))
-    .toMatch(/session session-1 is parked; it will continue with the next server\. /);
+    .toMatch(/session session-1 is parked; it will continue when a server is started again\. /);
   expect(store.list()[0]?.last).toEqual({ at: at("07:00:05"), sessionId: "session-1" });
 });
 
-it("ignores paused schedules and those of other directories", async () => {
+it("ignores paused schedules and schedules for other directories", async () => {
   const { store, started, open } = newPlace();
   await store.add(schedule({ cwd: "/elsewhere" }));
   await store.add(schedule({ id: "s2", paused: true }));
@@ -222,4 +222,38 @@ it("keeps the changes of two processes that write concurrently", async () => {
   expect(store.list()).toHaveLength(10);
   expect(store.find("s3").id).toBe("s3");
   expect(() => store.find("nothing")).toThrow(/There is no schedule "nothing"/);
+});
+
+it("starts at its next time after the clock was ahead", async () => {
+  const { store, started, reports, open } = newPlace();
+  const nextDay = at("05:04:00") + 24 * 60 * 60 * 1000;
+  await store.add(schedule({ last: { at: nextDay, sessionId: "s", outcome: "succeeded" } }));
+  await store.add(schedule({ id: "s2", createdAt: nextDay }));
+  await store.add(schedule({ id: "s3", paused: true, requestedAt: nextDay }));
+  const { checkAt } = open();
+  await checkAt("06:59:50");
+  expect(started.map(({ schedule: { id } }) => id)).toEqual(["s3"]);
+  expect(reports.filter((message) => message.includes("clock was ahead"))).toHaveLength(3);
+  started[0]?.end(succeeded);
+  await checkAt("06:59:55");
+  expect(started).toHaveLength(1);
+  await checkAt("07:00:01");
+  expect(started.map(({ schedule: { id } }) => id)).toEqual(["s3", "s1", "s2"]);
+});
+
+it("ignores and keeps an incomplete entry, and says so once", async () => {
+  const { path, store, started, reports, open } = newPlace();
+  await store.add(schedule());
+  const file = JSON.parse(readFileSync(path, "utf8")) as { schedules: unknown[] };
+  file.schedules.unshift({ id: "x" });
+  writeFileSync(path, JSON.stringify(file));
+  expect(store.list().map(({ id }) => id)).toEqual(["s1"]);
+  const { checkAt } = open();
+  await checkAt("06:30:00");
+  await checkAt("07:00:01");
+  expect(started).toHaveLength(1);
+  expect(reports.filter((message) => message.includes("incomplete"))).toEqual([
+    `${path} has 1 incomplete schedule, which will not start. Repair or delete what is incomplete.`,
+  ]);
+  expect(readFileSync(path, "utf8")).toContain('"id": "x"');
 });

@@ -42,11 +42,11 @@ const CHECK_MS = 15_000;
  */
 const LATEST_MS = 24 * 60 * 60 * 1000;
 
-/** Starts the sessions of due schedules. */
+/** Creates a scheduler, which starts sessions for the schedules that are due. */
 export function createScheduler(options: SchedulerOptions): Scheduler {
   const { store, clock, report } = options;
   const running = new Set<string>();
-  /** Requests for approval that have been reported to the user. */
+  /** Requests for approval and problems that have been reported to the user. */
   const reported = new Set<string>();
   let problem: string | undefined;
   const timer = setInterval(() => void check(), CHECK_MS);
@@ -55,6 +55,8 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   async function check(): Promise<void> {
     try {
       const now = clock.now();
+      reportOnce(store.problems());
+      for (const schedule of store.list()) if (isAhead(schedule, now)) await correct(schedule, now);
       const served = store.list().filter(({ cwd }) => options.serves(cwd));
       for (const schedule of served) reportRequests(schedule);
       const due = served.filter((schedule) => dueTime(schedule, now) !== undefined);
@@ -64,6 +66,19 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
       const message = describeError(error);
       if (message !== problem) report(`Schedules are not started: ${message}`);
       problem = message;
+    }
+  }
+
+  /** Corrects the times of a schedule that were recorded while the clock was ahead. Otherwise, it would not start. */
+  async function correct({ id, text }: Schedule, now: number): Promise<void> {
+    await store.change(id, (schedule) => (isAhead(schedule, now) ? withoutFuture(schedule, now) : undefined));
+    report(`Schedule ${id} (${text}): the clock was ahead when it was last used. It will start at its next time.`);
+  }
+
+  function reportOnce(messages: readonly string[]): void {
+    for (const message of messages) {
+      if (!reported.has(message)) report(message);
+      reported.add(message);
     }
   }
 
@@ -108,7 +123,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
           : undefined,
       );
     const why = problem === undefined ? "" : ` (${problem.replace(/\.$/, "")})`;
-    const how = isParked ? "is parked; it will continue with the next server" : `${outcome}${why}`;
+    const how = isParked ? "is parked; it will continue when a server is started again" : `${outcome}${why}`;
     report(`Schedule ${id} (${text}): session ${sessionId} ${how}. To see it: retinue sessions show ${sessionId}`);
   }
 
@@ -116,7 +131,7 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     return last?.sessionId === undefined || last.outcome !== undefined ? undefined : options.activity(last.sessionId);
   }
 
-  /** Reports each request for approval once, because possibly no one is watching the session. */
+  /** Reports each request for approval once, in case no one is watching the session. */
   function reportRequests(schedule: Schedule): void {
     const { id, text, last } = schedule;
     for (const request of activityOf(schedule)?.requests ?? []) {
@@ -145,6 +160,25 @@ function skippedText({ id, text, last }: Schedule, activity: SessionActivity | u
 function waitingText(sessionId: SessionId | undefined, request: string): string {
   const list = `retinue approvals list --session ${sessionId}`;
   return `is waiting for approval. To see the request: ${list}. To answer it: retinue approvals answer ${request} allow|deny`;
+}
+
+/** How far a recorded time may be ahead of the clock, which can be adjusted a little at any time. */
+const AHEAD_MS = 60_000;
+
+/** Returns whether a schedule was changed or started while the clock was ahead. */
+function isAhead({ createdAt, requestedAt = 0, last }: Schedule, now: number): boolean {
+  return Math.max(createdAt, requestedAt, lastTime({ last })) > now + AHEAD_MS;
+}
+
+/** Returns a schedule as if everything that was recorded for the future had just happened. */
+function withoutFuture({ createdAt, requestedAt, last, ...schedule }: Schedule, now: number): Schedule {
+  const before = (time: number): number => Math.min(time, now - 1);
+  return {
+    ...schedule,
+    createdAt: before(createdAt),
+    requestedAt: requestedAt && Math.min(requestedAt, now),
+    last: last && { ...last, at: before(last.at), skippedAt: last.skippedAt && before(last.skippedAt) },
+  };
 }
 
 /** Returns the last scheduled time that started a session or was skipped; 0 if there is none. */

@@ -3,6 +3,7 @@ import { describeError, isLoopback, UserError } from "../lib/index.ts";
 import { createGuard } from "./access/guard.ts";
 import { claimPlace } from "./access/server-file.ts";
 import { createSecret, PageTicket, Tokens } from "./access/tokens.ts";
+import { Connections, connectionLimits } from "./http/connections.ts";
 import { EventStream } from "./http/event-stream.ts";
 import { createNodeServer, listen } from "./http/node-server.ts";
 import { problem } from "./http/problem.ts";
@@ -16,6 +17,7 @@ import { SessionCatalog } from "./sessions/session-catalog.ts";
 import { SessionControl } from "./sessions/session-control.ts";
 import { SessionHost } from "./sessions/session-host.ts";
 import { SessionViews } from "./sessions/session-views.ts";
+import { withoutRepeats } from "./without-repeats.ts";
 
 /** A running server. */
 export interface RunningServer {
@@ -28,16 +30,17 @@ export interface RunningServer {
   readonly file: string;
   readonly workerToken: string;
   readonly projects: readonly Project[];
-  /** Settles when the sessions that were working when the last server ended have been resumed. Never rejects. */
+  /** Settles when the sessions that were working when the last server stopped have been resumed. Never rejects. */
   readonly resumed: Promise<void>;
   /** Parks all sessions and stops. */
   close(): Promise<void>;
 }
 
 /** Starts a server. Throws a `UserError` for problems that the user must fix. */
-export async function createServer(options: ServerOptions): Promise<RunningServer> {
+export async function createServer(given: ServerOptions): Promise<RunningServer> {
   refuseAgentCommand("start a server");
-  const limits = { ...defaultLimits, ...options.limits };
+  const options = { ...given, report: withoutRepeats(given.report, given.clock.monotonic) };
+  const limits = { ...defaultLimits, ...connectionLimits(), ...options.limits };
   const { host = "127.0.0.1", home } = options;
   refuseOpenNetwork(host, options);
   const { hub, report } = options;
@@ -64,7 +67,8 @@ export async function createServer(options: ServerOptions): Promise<RunningServe
       cookieName: `retinue-${port}`,
       monotonic: options.clock.monotonic,
     });
-    serveRequests(http, { ...options, context, guard, limits });
+    const connections = new Connections(http, { limits, report });
+    serveRequests(http, { ...options, context, connections, guard, limits });
     const url = `${scheme}://${urlHost(host)}:${port}`;
     await place.publish({ url, pid: process.pid, token: clientToken });
     const { control, catalog } = context;
@@ -126,6 +130,8 @@ function createContext(
     }),
     views: new SessionViews(host),
     openStream(outgoing) {
+      // A client that was connected connects again at once. It must not take its parked session for an ended one.
+      host.refuseIfStopping();
       if (streams >= limits.streams)
         throw problem("too_many_clients", "Too many clients are reading events. Close some, then try again.");
       streams += 1;
@@ -152,7 +158,7 @@ function followWorkers(
     if (change === "lost") parking.set(name, host.loseWorker(name));
     if (change !== "connected" && change !== "returned") return;
     projects.add(name, worker.describe().root);
-    // When a worker is restarted, it is lost and returns at the same moment.
+    // A restarted worker is reported as lost and as returned at the same moment.
     await parking.get(name);
     await resume(name);
   });
@@ -180,7 +186,8 @@ function acceptedHosts({
 }
 
 /**
- * Returns the server's host name for addresses. No client can connect to the address that represents all interfaces.
+ * Returns the host name to use in the server's addresses. No client can connect to the address that represents all
+ * interfaces.
  */
 function urlHost(host: string): string {
   if (host === "0.0.0.0" || host === "::") return "localhost";

@@ -60,7 +60,7 @@ describe("a session over HTTP", () => {
     expect(server.reports).toEqual([]);
   });
 
-  it("carries out a command once, however often it is sent", async () => {
+  it("carries out a command once, no matter how often it is sent", async () => {
     const api = await startApi([said("One."), said("Two.")]);
     const server = await startServer({ api });
     const { id } = await startSession(server, { prompt: "First" });
@@ -125,7 +125,7 @@ describe("a session over HTTP", () => {
     expect(server.reports).toEqual([]);
   });
 
-  it("tells its clients that files of an untrusted directory are ignored", async () => {
+  it("tells its clients that files in an untrusted directory are ignored", async () => {
     const place = newPlace();
     writeFileSync(join(place.cwd, "AGENTS.md"), "Be brief.\n");
     const server = await startServer({ place, api: await startApi([]) });
@@ -146,7 +146,7 @@ describe("a session over HTTP", () => {
     expect(data["session"]).toMatchObject({ notices });
   });
 
-  it("shows its queue, its agents, their transcripts and whole outputs", async () => {
+  it("shows its queue, its agents, their transcripts and complete outputs", async () => {
     const at = newPlace();
     const long = "0123456789".repeat(20_000);
     const task = { description: "a part", prompt: "CHILD: look", subagent_type: "general-purpose" };
@@ -187,7 +187,7 @@ describe("a session over HTTP", () => {
     expect(envelope.data).toMatchObject({ agentType: "general-purpose", sessionId: child?.agentId, path: child?.path });
   });
 
-  it("is refused with the reason", async () => {
+  it("is refused with a reason", async () => {
     const server = await startServer();
     const refused = async (body: unknown) => (await server.send("POST", "/session", { body })).json;
     expect(await refused({ worker: "nowhere" })).toMatchObject({ status: 404, code: "unknown_worker" });
@@ -269,7 +269,7 @@ describe("a session over HTTP", () => {
       "GET",
       "/session/x/event?after=y",
       undefined,
-      '"after" in the query must be a number: the id of the last event or line that you know. GET /docs describes the query.',
+      '"after" in the query must be a number: the id of the last event or line that you have received. GET /docs describes the query.',
     ],
     [
       "GET",
@@ -296,7 +296,7 @@ describe("a session over HTTP", () => {
       "",
       'The request has no body. Send a JSON object, such as {"prompt": "…"}. GET /docs describes the body.',
     ],
-  ])("says what is wrong with a request: %s %s %j", async (method, path, body, detail) => {
+  ])("gets a response that says what is wrong with a request: %s %s %j", async (method, path, body, detail) => {
     const server = await startServer();
     expect((await server.send(method, path, { body })).json).toEqual({ status: 400, code: "invalid_request", detail });
   });
@@ -358,7 +358,7 @@ describe("the server", () => {
   });
 });
 
-it("needs the approve scope for an agent whose own mode asks less often", async () => {
+it("needs the approve scope for an agent whose own mode needs fewer approvals", async () => {
   const place = newPlace();
   mkdirSync(join(place.root, ".claude/agents"), { recursive: true });
   const text =

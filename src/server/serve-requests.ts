@@ -3,6 +3,7 @@ import type { Duplex } from "node:stream";
 import { errorCode } from "../lib/index.ts";
 import { type Guard, securityHeaders } from "./access/guard.ts";
 import type { Access } from "./access/tokens.ts";
+import type { Connections } from "./http/connections.ts";
 import { handleRoutes, refuse } from "./http/handle-routes.ts";
 import { sizeProblem } from "./http/json-body.ts";
 import { escaped, Page, styleHash } from "./http/pages.ts";
@@ -15,12 +16,13 @@ import { withoutPaths } from "./without-paths.ts";
 
 export interface Serving extends Pick<ServerOptions, "home" | "report" | "web"> {
   readonly context: ServerContext;
+  readonly connections: Connections;
   readonly guard: Guard;
   readonly limits: Limits;
 }
 
 /** Answers all requests to a server. The guard comes first, then the routes. */
-export function serveRequests(http: Server, { context, guard, limits, home, report, web }: Serving): void {
+export function serveRequests(http: Server, { context, connections, guard, limits, home, report, web }: Serving): void {
   const accesses = new WeakMap<IncomingMessage, Access>();
   const headers = securityHeaders(styleHash);
   const { projects, hub } = context;
@@ -49,7 +51,7 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
   };
 
   function letIn(incoming: IncomingMessage, outgoing: ServerResponse): void {
-    const access = guard.identify(incoming);
+    const access = identify(incoming);
     const wrong =
       access instanceof HttpProblem ? access : (methodProblem(incoming) ?? sizeProblem(incoming, limits.bodyBytes));
     if (wrong !== undefined) {
@@ -59,6 +61,12 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
     accesses.set(incoming, access as Access);
     if (incoming.headers.expect !== undefined) outgoing.writeContinue();
     void handle(incoming, outgoing);
+  }
+
+  function identify(incoming: IncomingMessage): Access | HttpProblem {
+    const access = guard.identify(incoming);
+    if (!(access instanceof HttpProblem)) connections.trust(incoming.socket);
+    return access;
   }
 
   /** Removes the link's ticket from the address that the browser shows. */
@@ -90,7 +98,7 @@ export function serveRequests(http: Server, { context, guard, limits, home, repo
   });
   http.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => {});
-    const access = guard.checkSite(incoming) ?? guard.identify(incoming);
+    const access = guard.checkSite(incoming) ?? identify(incoming);
     const wrong = access instanceof HttpProblem ? access : upgradeProblem(incoming, access);
     if (wrong === undefined) hub?.accept(incoming, socket, head);
     else refuseConnection(socket, wrong);

@@ -7,9 +7,12 @@ import type { SessionId, WorkerInfo } from "../protocol/index.ts";
 export interface RemoteWorker extends WorkerPort {
   readonly name: string;
   readonly state: WorkerInfo["state"];
-  /** Deletes the files of a deleted session. Rejects if the worker is not connected. */
+  /** Deletes a deleted session's files from the worker's machine. Rejects if the worker is not connected. */
   forget(sessionId: SessionId): Promise<void>;
-  /** Until the promise settles, cancels an earlier server's calls that a session is waiting for. */
+  /**
+   * Cancels the calls of earlier servers that a session is waiting for, or begins to wait for before the promise
+   * settles.
+   */
   cancelRecalled(sessionId: SessionId, until: Promise<unknown>): void;
 }
 
@@ -44,7 +47,7 @@ export interface ServerOptions {
   readonly port: number;
   /** Address to listen on; defaults to 127.0.0.1. */
   readonly host?: string | undefined;
-  /** Additional names under which the server can be reached. */
+  /** Additional host names that the server accepts. */
   readonly allowHosts?: readonly string[] | undefined;
   /** Origins of other sites that may call the server from a browser. */
   readonly allowOrigins?: readonly string[] | undefined;
@@ -56,7 +59,7 @@ export interface ServerOptions {
   readonly web?: string | undefined;
   readonly hub?: WorkerHub | undefined;
   readonly clock: Clock;
-  /** Whether sessions that were working when the last server ended continue automatically; defaults to true. */
+  /** Whether sessions that were working when the last server stopped continue automatically; defaults to true. */
   readonly resume?: boolean | undefined;
   /** Receives messages for the person who runs the server. */
   readonly report: (message: string) => void;
@@ -70,6 +73,9 @@ export interface Limits {
   readonly headersMs: number;
   /** Time that a client has to send a whole request. */
   readonly requestMs: number;
+  /** Time after which a connection on which the client has sent nothing is closed. */
+  readonly silentMs: number;
+  /** Maximum number of connections. Clients that have not sent a valid token get half of them. */
   readonly connections: number;
   /** Maximum number of concurrent event streams. */
   readonly streams: number;
@@ -82,13 +88,13 @@ export interface Limits {
   readonly stopMs: number;
 }
 
-export const defaultLimits: Limits = {
+/** The limits that are the same on every machine. */
+export const defaultLimits: Omit<Limits, "connections" | "streams"> = {
   bodyBytes: 1024 * 1024,
   headerBytes: 16 * 1024,
   headersMs: 10_000,
   requestMs: 30_000,
-  connections: 512,
-  streams: 256,
+  silentMs: 3_000,
   keepAliveMs: 15_000,
   stuckMs: 30_000,
   idleMs: 60_000,

@@ -14,7 +14,7 @@ import type { Line, SessionClosed } from "../protocol/index.ts";
 import { createTranscript } from "../transcript/index.ts";
 import { newPlace, said, startApi, startServer, startSession, type TestServer } from "./server.test-support.ts";
 
-/** Shows a session like a page, until the state is as expected. Returns the state, and the initial view. */
+/** Shows a session as a page would, until the state is as expected. Returns the state, and the initial view. */
 async function show(
   server: TestServer,
   id: string,

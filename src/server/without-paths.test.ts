@@ -7,7 +7,11 @@ const directories = [
 ];
 
 it.each([
-  ["/home/u/.retinue/projects/x is damaged.", "the state directory/projects/x is damaged."],
+  ["/home/u/.retinue/projects/x is damaged.", "projects/x in the state directory is damaged."],
+  [
+    "Permission denied at /home/u/.retinue/a/b.jsonl: check it.",
+    "Permission denied at a/b.jsonl in the state directory: check it.",
+  ],
   ['Can\'t read "/home/u/shop".', 'Can\'t read "shop".'],
   ["/home/u/shop: no such file", "shop: no such file"],
   ["No such file: /home/u/shop.", "No such file: shop."],

@@ -7,6 +7,7 @@ interface NamedDirectory {
 export function withoutPaths(message: string, directories: readonly NamedDirectory[]): string {
   return directories.reduce((text, { name, root }) => {
     const escaped = root.replace(/[.*+?^${}()|[\]\\]/g, "\\$&");
-    return text.replace(new RegExp(`(?<![\\w./-])${escaped}(?![\\w-]|\\.\\w)`, "g"), () => name);
+    const found = new RegExp(`(?<![\\w./-])${escaped}(?![\\w-]|\\.\\w)(?:/([\\w./-]*[\\w/-]))?`, "g");
+    return text.replace(found, (_, inside?: string) => (inside === undefined ? name : `${inside} in ${name}`));
   }, message);
 }

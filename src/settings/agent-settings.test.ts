@@ -48,7 +48,7 @@ describe("the agents key in the settings", () => {
     expect(agents.switchedOff).toEqual([{ name: "Explore", file: join(root, "home/settings.json") }]);
   });
 
-  it("has options for all agents that never clash with an agent's name", () => {
+  it("accepts options for all agents, whose names never clash with an agent's name", () => {
     const words = { directories: "merge", replaceBuiltIns: ["kit:Explore"] };
     expect(read({ "home/settings.json": { agents: words } }).agents).toEqual({
       definitions: [],
@@ -78,7 +78,7 @@ describe("the agents key in the settings", () => {
     expect(checkSettings({ agents }).problems).toEqual([expect.stringContaining(problem)]);
   });
 
-  it("applies in a project only while trusted and unchanged, and never lets a plugin replace a built-in agent", () => {
+  it("applies in a project only while it is trusted and unchanged, and never lets a plugin replace a built-in agent", () => {
     const files = {
       "work/.retinue/settings.json": { agents: { a: one, Explore: false, replaceBuiltIns: ["kit:Plan"] } },
     };

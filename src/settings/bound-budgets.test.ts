@@ -38,11 +38,11 @@ describe("budgets in settings", () => {
     [{ subagents: { maxSpawns: 1.5 } }, "subagents.maxSpawns must be an integer"],
     [{ timeouts: { bash: 601 } }, "timeouts.bash must be at most 600"],
     [{ subagents: { idleSeconds: 0 } }, "subagents.idleSeconds must be at least 1"],
-  ])("reject %j, because an unreadable limit must not mean no limit", (value, problem) => {
+  ])("can't be %j, because an unreadable limit must not mean no limit", (value, problem) => {
     expect(() => loadSettings(place({ [mine]: value }))).toThrowError(problem);
   });
 
-  it("from a project can lower the user's limits but not raise them, with a notice", () => {
+  it("from a project can lower the user's limits but not raise them, and a notice says so", () => {
     const options = place({
       [mine]: { budget: { usd: 5, tokens: 1_000 } },
       [theirs]: { budget: { usd: 50, tokens: 500, turns: 7 }, subagents: { maxSpawns: 5_000, guide: false } },

@@ -21,7 +21,28 @@ describe("settings for subagents", () => {
   });
 });
 
-it("accepts off, suggest or auto for verify", () => {
+it("the verify setting can be off, suggest or auto", () => {
   for (const verify of ["off", "suggest", "auto"]) expect(checkSettings({ verify }).problems).toEqual([]);
   expect(checkSettings({ verify: true }).problems).toEqual([expect.stringContaining("verify must be")]);
+});
+
+it("unknown keys of providers, their models and their prices are reported", () => {
+  const prices = { mini: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, cached: 1 } };
+  const local = {
+    baseURL: "http://gateway",
+    apiKeyenv: "KEY",
+    models: { big: "m" },
+    prices,
+    headers: { "x-team": "a" },
+  };
+  expect(checkSettings({ providers: { local }, env: { ANY: "1" } })).toEqual({
+    problems: [],
+    wrong: [],
+    unknown: [
+      { path: ["providers", "local", "baseURL"], meant: "providers.local.baseUrl" },
+      { path: ["providers", "local", "apiKeyenv"], meant: "providers.local.apiKeyEnv" },
+      { path: ["providers", "local", "models", "big"], meant: undefined },
+      { path: ["providers", "local", "prices", "mini", "cached"], meant: undefined },
+    ],
+  });
 });

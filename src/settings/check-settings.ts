@@ -43,25 +43,31 @@ export function checkSettings(value: unknown): SettingsCheck {
 }
 
 function unknownKeys(value: Record<string, unknown>, schema: JsonSchema, path: readonly string[]): UnknownKey[] {
-  const known = propertiesOf(schema);
-  if (known === undefined) return [];
+  const { known, other } = keysOf(schema);
   return Object.entries(value).flatMap(([key, each]) => {
-    const property = Object.hasOwn(known, key) ? known[key] : undefined;
+    const property = known !== undefined && Object.hasOwn(known, key) ? known[key] : other;
     const here = [...path, key];
     if (property !== undefined) return isRecord(each) ? unknownKeys(each, property, here) : [];
+    if (known === undefined) return [];
     const meant = misspelledName(key, Object.keys(known));
     return [{ path: here, meant: meant && [...path, meant].join(".") }];
   });
 }
 
-/**
- * Returns the properties of an object in which unknown keys have no effect; undefined if the object may have any key.
- */
-function propertiesOf(schema: JsonSchema): Readonly<Record<string, JsonSchema>> | undefined {
+interface ObjectKeys {
+  /** The keys of an object in which unknown keys have no effect; undefined if it may have any key. */
+  readonly known?: Readonly<Record<string, JsonSchema>> | undefined;
+  /** Schema of the values of an object that may have any key. */
+  readonly other?: JsonSchema | undefined;
+}
+
+function keysOf(schema: JsonSchema): ObjectKeys {
   const form =
     (schema["anyOf"] as readonly JsonSchema[] | undefined)?.find((each) => each["type"] === "object") ?? schema;
-  if (form["additionalProperties"] !== undefined) return undefined;
-  return form["properties"] as Readonly<Record<string, JsonSchema>> | undefined;
+  const { properties, additionalProperties } = form;
+  if (additionalProperties !== undefined)
+    return { other: isRecord(additionalProperties) ? (additionalProperties as JsonSchema) : undefined };
+  return { known: properties as ObjectKeys["known"] };
 }
 
 const text: JsonSchema = { type: "string", minLength: 1 };

@@ -31,7 +31,7 @@ function project(files: Readonly<Record<string, unknown>>) {
 }
 
 describe("settings above the workspace", () => {
-  it("apply if they are trusted, nearest first, local files over project files", () => {
+  it("apply if trusted; nearer files take precedence, and local files take precedence over project files", () => {
     const { above, read } = project({
       "project/.retinue/settings.json": { model: "far", effort: "low", maxTurns: 1 },
       "project/.retinue/settings.local.json": { maxTurns: 3 },
@@ -45,7 +45,7 @@ describe("settings above the workspace", () => {
     });
   });
 
-  it("can only restrict if they are not trusted, and are named relative to the workspace", () => {
+  it("can only add restrictions if not trusted, and are reported with paths relative to the workspace", () => {
     const rules = { permissions: { allow: ["Bash"], deny: ["Read(.env)"], ask: ["WebFetch"] }, model: "far" };
     const { root, above, read } = project({
       "project/.claude/settings.json": rules,
@@ -67,7 +67,7 @@ describe("settings above the workspace", () => {
     ]);
   });
 
-  it("apply only as approved for their own directory, which the advice names", () => {
+  it("apply only as approved for their own directory, which the message names", () => {
     const { root, above, read } = project({
       "project/.claude/settings.json": { permissions: { allow: ["Edit(src/**)"] }, env: { A: "1" } },
     });
@@ -98,7 +98,7 @@ describe("settings above the workspace", () => {
     ]);
   });
 
-  it("must be readable even if not trusted, because they may contain rules, and must not be links out of their directory", () => {
+  it("must be readable even if not trusted, because they may contain rules, and must not link out of their directory", () => {
     const { root, above, read } = project({ "project/.retinue/settings.json": "{", "elsewhere.json": {} });
     expect(read({ above: above(false) }).problems).toEqual([
       expect.stringContaining("project/.retinue/settings.json:1:"),

@@ -30,7 +30,7 @@ describe("anchorRule", () => {
     expect(anchorRule(text, above("deny"))).toBe(text);
   });
 
-  it("has the same meaning in the workspace as in the directory of its file", () => {
+  it("gives a rule the same meaning in the workspace as in the directory of its file", () => {
     const name = fc.constantFrom("a", "b", "ab", ".env", "*", "**", "*.ts", "a*", "..");
     const pattern = fc
       .tuple(

@@ -31,14 +31,14 @@ describe("an untrusted project", () => {
     ".claude/settings.local.json",
     ".retinue/settings.json",
     ".retinue/settings.local.json",
-  ])("can only restrict, with %s", (name) => {
+  ])("can only add restrictions in %s", (name) => {
     const loaded = readSettings(projectWith(everything, name));
     expect(loaded.settings).toEqual({ permissions: { deny: ["Read(.env)"], ask: ["Edit"] } });
     expect(loaded.untrusted).toEqual([`${name}: model, permissions.allow, permissions.defaultMode, env, hooks`]);
     expect(loaded.problems).toEqual([]);
   });
 
-  it("is not checked for values that have no effect", () => {
+  it("is not reported for invalid values that have no effect anyway", () => {
     expect(readSettings(projectWith({ model: 5, hooks: [] }))).toMatchObject({
       settings: {},
       problems: [],
@@ -54,7 +54,7 @@ describe("an untrusted project", () => {
   );
 });
 
-it("reports a limited number of names", () => {
+it("lists a limited number of ignored keys", () => {
   const keys = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`key${index}`, 1]));
   const [off = ""] = readSettings(projectWith(keys)).untrusted;
   expect(off).toContain("and 1990 more");
@@ -62,7 +62,7 @@ it("reports a limited number of names", () => {
 });
 
 describe("a trusted project", () => {
-  it("takes effect", () => {
+  it("has its settings applied", () => {
     const { settings, untrusted } = readSettings({ ...projectWith(everything), trusted: true });
     expect(settings).toEqual(everything);
     expect(untrusted).toEqual([]);
@@ -114,9 +114,12 @@ describe("a trusted project", () => {
     expect(problems).toEqual([]);
   });
 
-  it.each([{ permissions: { allow: "Bash" } }, { hooks: [] }, { hooks: { Stop: {} } }])("must fix %j", (content) => {
-    expect(readSettings({ ...projectWith(content), trusted: true }).problems).toHaveLength(1);
-  });
+  it.each([{ permissions: { allow: "Bash" } }, { hooks: [] }, { hooks: { Stop: {} } }])(
+    "is rejected with an invalid rule or hook: %j",
+    (content) => {
+      expect(readSettings({ ...projectWith(content), trusted: true }).problems).toHaveLength(1);
+    },
+  );
 });
 
 describe("approvals", () => {
@@ -127,7 +130,7 @@ describe("approvals", () => {
       approvedHash: (kind, name) => approved.find((each) => each.kind === kind && each.name === name)?.hash,
     });
 
-  it("apply to exactly what was approved, in any order of keys", () => {
+  it("apply to exactly the approved content, whatever the order of its keys", () => {
     const options = projectWith(everything);
     const { approvals } = readSettings({ ...options, trusted: true });
     expect(approvals.map(({ kind, name }) => [kind, name])).toEqual(
@@ -138,7 +141,7 @@ describe("approvals", () => {
     expect(load(options, approvals).settings).toEqual(everything);
   });
 
-  it("become invalid with a change, while restrictions stay and new ones need no approval", () => {
+  it("become invalid when the content changes, but old and new restrictions apply without approval", () => {
     const options = projectWith(everything);
     const { approvals } = readSettings({ ...options, trusted: true });
     write(join(options.cwd, ".claude/settings.json"), {
@@ -155,7 +158,7 @@ describe("approvals", () => {
     expect(notices).toEqual([expect.stringMatching(/permissions, hooks, which changed .*retinue trust add/)]);
   });
 
-  it("include the order of lines in a compact file", () => {
+  it("cover the order of lines in a compact file", () => {
     const options = projectWith('{"Bash": {"a": "allow", "b": "deny"}}', ".agents/permissions.jsonc");
     const { approvals, compact } = readSettings({ ...options, trusted: true });
     expect(load(options, approvals).compact).toEqual(compact);

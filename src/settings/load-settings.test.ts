@@ -12,7 +12,7 @@ function homeWith(text?: string): string {
 }
 
 describe("loadSettings", () => {
-  it("uses defaults without a file", () => {
+  it("uses defaults if there is no file", () => {
     const loaded = loadSettings({ home: homeWith() });
     expect(loaded).toMatchObject({ settings: {}, files: [], rules: [], notices: [], problems: [], untrusted: [] });
     expect(loaded.file).toBeUndefined();
@@ -65,20 +65,24 @@ describe("loadSettings", () => {
       '{"permissions": {"alow": ["Bash"]}}',
       'settings.json:1: unknown key "permissions.alow" has no effect. Did you mean "permissions.allow"?',
     ],
+    [
+      '{"providers": {"local": {"baseURL": "http://gateway"}}}',
+      'settings.json:1: unknown key "providers.local.baseURL" has no effect. Did you mean "providers.local.baseUrl"?',
+    ],
     ['{"subagents": {"nonsense": 1}}', 'settings.json: unknown key "subagents.nonsense" has no effect.'],
   ])("suggests the key that was probably meant: %s", (text, notice) => {
     const home = homeWith(text);
     expect(loadSettings({ home }).notices).toEqual([join(home, notice)]);
   });
 
-  it("suggests the value that was probably meant, in one clean message", () => {
+  it("suggests the value that was probably meant, in a single message", () => {
     const text = '{\n  "model": "m",\n  "sandbox": "requre"\n}';
     expect(() => loadSettings({ home: homeWith(text) })).toThrow(
       /settings\.json:3: sandbox must be "auto" or "require" or "off"\. Did you mean "require"\?$/,
     );
   });
 
-  it("names the key in an object that could also be text", () => {
+  it("names the key of an invalid object where a string is also allowed", () => {
     const text = '{\n  "sandbox": {\n    "mode": "requre"\n  }\n}';
     expect(() => loadSettings({ home: homeWith(text) })).toThrow(
       /settings\.json:3: sandbox\.mode must be "auto" or "require" or "off"\. Did you mean "require"\?$/,
@@ -135,7 +139,7 @@ describe("loadSettings", () => {
     }
   });
 
-  it("reports hooks in an unknown form, with file and line, and no others", () => {
+  it("reports only hooks in an unknown form, with file and line", () => {
     const home = homeWith(
       '{\n  "hooks": {\n    "Stop": [{ "command": "./a" }],\n    "Setup": [{ "command": "./b" }]\n  }\n}',
     );
@@ -172,7 +176,7 @@ describe("loadSettings", () => {
     expect(ours.settings).toEqual({ subagents: { background: false } });
   });
 
-  it("rejects a missing file that was named, with exit code 2", () => {
+  it("rejects a missing file that the user specified, with exit code 2", () => {
     const file = join(homeWith(), "none.json");
     expect(() => loadSettings({ home: homeWith(), file })).toThrowError(
       expect.objectContaining({ exitCode: 2, message: expect.stringContaining("`settingsFile`") }),

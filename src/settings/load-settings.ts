@@ -18,7 +18,7 @@ export interface LoadSettingsOptions extends SettingsLocations {
    * Returns the hash of the part of a project's file that the user approved. If absent, the current content is
    * approved.
    */
-  readonly approvedHash?: ProjectTrust["approvedHash"];
+  readonly approvedHash?: ProjectTrust["approvedHash"] | undefined;
 }
 
 /**

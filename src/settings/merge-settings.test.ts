@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { type LoadSettingsOptions, loadSettings, readSettings } from "./index.ts";
 import { mergeSettings, type SettingsLayer } from "./merge-settings.ts";
 
-/** Every file that can hold settings, lowest first. */
+/** Every file that can contain settings, lowest precedence first. */
 const places = [
   "user/.claude/settings.json",
   "home/settings.json",
@@ -44,7 +44,7 @@ describe("settings from several files", () => {
     },
   );
 
-  it("combine lists, with scope and file for each rule, merge mappings, and rank flags below managed files", () => {
+  it("have their lists combined and their mappings merged, record each rule's scope and file, and rank flags below managed files", () => {
     const options = place({
       "home/settings.json": { env: { A: "1", B: "1" }, permissions: { deny: ["U"] } },
       "work/.claude/settings.json": { env: { B: "2" }, permissions: { deny: ["P", "U"], allow: ["Read(a)"] } },
@@ -78,7 +78,7 @@ describe("settings from several files", () => {
     expect(loadSettings(options).settings.hooks?.["PreToolUse"]).toHaveLength(2);
   });
 
-  it("keep the order of compact files, which never allow what a list denies", () => {
+  it("keep the line order of compact files, which never allow what a list denies", () => {
     const options = place({
       "home/permissions.jsonc": '{ "Bash": { "git *": "allow", "git push *": "deny" }, "*": "allow" } // mine',
       "work/.agents/permissions.jsonc": { Read: { "*.env": "deny" }, WebFetch: "ask" },
@@ -115,7 +115,7 @@ describe("settings from several files", () => {
     },
   );
 
-  it("treat the user's files as the user's if the project is the home directory", () => {
+  it("include the user's files as the user's own, not the project's, if the project is the home directory", () => {
     const options = place({ "user/.claude/settings.json": { permissions: { allow: ["Edit"] } } });
     const cwd = join(options.root, "user");
     expect(loadSettings({ ...options, cwd, trusted: false })).toMatchObject({
@@ -124,7 +124,7 @@ describe("settings from several files", () => {
     });
   });
 
-  it("reject a project's file that links out of the project, and follow one within it", () => {
+  it("exclude a project's file that links out of the project, but not one that links within it", () => {
     const options = place({ "elsewhere.json": { model: "evil" }, "work/inner.json": { model: "inner" } });
     mkdirSync(join(options.cwd, ".claude"));
     symlinkSync(join(options.root, "elsewhere.json"), join(options.cwd, ".claude/settings.json"));
@@ -134,7 +134,7 @@ describe("settings from several files", () => {
     expect(readSettings(options)).toMatchObject({ settings: { model: "inner" }, problems: [] });
   });
 
-  it("reject .claude or .retinue if it links out of the project", () => {
+  it("exclude .claude or .retinue if it links out of the project", () => {
     const options = place({ "elsewhere/settings.json": { model: "evil" } });
     symlinkSync(join(options.root, "elsewhere"), join(options.cwd, ".retinue"));
     expect(readSettings(options).settings).toEqual({});
@@ -157,7 +157,7 @@ describe("mergeSettings", () => {
     { maxLength: 5 },
   ) as fc.Arbitrary<SettingsLayer[]>;
 
-  it("never loses a deny or ask rule, wherever one is added, and adds nothing else", () => {
+  it("never loses a deny or ask rule, whichever layer it is in, and adds nothing else", () => {
     fc.assert(
       fc.property(layers, fc.nat(), (all, where) => {
         const added: SettingsLayer = { scope: "project", values: { permissions: { deny: ["New"], ask: ["Too"] } } };
@@ -173,7 +173,7 @@ describe("mergeSettings", () => {
     );
   });
 
-  it("uses single values from the highest layer, and every value has one origin", () => {
+  it("takes single values from the highest layer, and gives every value one origin", () => {
     fc.assert(
       fc.property(layers, (all) => {
         const { settings, origins } = mergeSettings(all);

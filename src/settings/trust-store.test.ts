@@ -26,7 +26,7 @@ function directory(): string {
 }
 
 describe("createTrustStore", () => {
-  it("keeps what was added, across processes, until it is removed", async () => {
+  it("keeps directories across processes until they are removed", async () => {
     const stateHome = join(directory(), "state");
     const store = createTrustStore({ stateHome, now: () => new Date(0) });
     expect(store.isTrusted("/a")).toBe(false);
@@ -46,7 +46,7 @@ describe("createTrustStore", () => {
     expect(statSync(join(stateHome, "trust.json")).mode & 0o777).toBe(0o600);
   });
 
-  it("covers everything below a directory, nothing above or next to it, and no other spelling", async () => {
+  it("trusts everything below a directory, but nothing above or next to it, and no other spelling", async () => {
     const store = createTrustStore({ stateHome: directory() });
     await store.add("/x/project");
     for (const path of ["/x/project", "/x/project/nested", "/x/project/a/b/c"]) {
@@ -60,7 +60,7 @@ describe("createTrustStore", () => {
   });
 
   it.each(["directory", "file", "link to nowhere"])(
-    "ends at another repository, whose .git is a %s, until the other one is trusted too",
+    "does not trust a nested repository whose .git is a %s until it is added too",
     async (kind) => {
       const root = directory();
       const inner = join(root, "vendor/inner");
@@ -80,14 +80,14 @@ describe("createTrustStore", () => {
     },
   );
 
-  it("applies approvals only to exactly this path", async () => {
+  it("applies approvals only to the exact path", async () => {
     const store = createTrustStore({ stateHome: directory() });
     await store.add("/a", [{ kind: "hooks", name: "f", hash: "1" }]);
     expect(store.isTrusted("/a/b")).toBe(true);
     expect(store.approvedHash("/a/b", { kind: "hooks", name: "f" })).toBeUndefined();
   });
 
-  it("does not follow git metadata, or a link in place of a trusted directory", async () => {
+  it("does not follow git metadata, nor a link in place of a trusted directory", async () => {
     const root = directory();
     const [trusted, other] = [join(root, "trusted"), join(root, "other")];
     mkdirSync(trusted);

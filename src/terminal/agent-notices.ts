@@ -22,20 +22,20 @@ interface NoticeOptions {
 }
 
 /**
- * Prints what the user should know about a subagent: the answer to its request, and the end of its work in the background.
- * What happened before the session was opened here is not printed.
+ * Prints what the user should know about a subagent: the answer to its request, and the end of its work in the
+ * background. Events from before the session was opened here are not printed.
  */
 export function noticeAgent(app: App, { agentId, event }: ViewUpdate, { before, isBusy }: NoticeOptions): void {
   const agent = agentOf(app.view, agentId);
   if (agent === undefined || agentId === MAIN_AGENT || !("at" in event) || event.at < before.connectedAt) return;
-  // After an "always", the rule answers the other requests that it allows.
+  // After an "always" answer, the rule answers the other requests that it allows.
   const isAnswer = event.type === "approval.answered" && !event.by.startsWith("the rule ");
   if (isAnswer) noticeAnswer(app, agent, event.callId);
   const isEnd = event.type === "run.ended" && agentOf(before, agentId)?.background === true;
   if (isEnd) noticeEnd(app, agent, { event, isBusy });
 }
 
-/** Prints what a subagent has asked for, and the answer. */
+/** Prints a subagent's request and the answer. */
 function noticeAnswer({ columns, user, isPlain, print }: App, agent: AgentView, callId: CallId): void {
   const call = agent.calls.find((each) => each.callId === callId);
   const width = textColumns(columns);

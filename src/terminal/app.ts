@@ -26,18 +26,18 @@ export interface App {
   print(rows: readonly Row[]): void;
   /** Sends a command. If it is refused, shows why. */
   send(command: NewCommand): Promise<Receipt | undefined>;
-  /** Keeps the whole conversation of an agent in the view, from its first line, until `unwatch`. Never rejects. */
+  /** Keeps an agent's whole conversation in the view, from its first line, until `unwatch`. Never rejects. */
   watch(agentId: AgentId): Promise<void>;
   unwatch(agentId: AgentId): void;
   /** Lets the user edit text in another program. Returns the edited text. Never rejects. */
   editText(text: string, name: string): Promise<string>;
-  /** Inserts text into the box in which the user writes. */
+  /** Inserts text into the prompt box. */
   type(text: string): void;
   /** Shows the request that is waiting for an answer. Returns false if there is none. */
   showRequest(): boolean;
   /** Returns the line that says which request is waiting for an answer. */
   requestRows(columns: number): readonly Row[];
-  /** Puts a layer on top of the others. It gets all keys until it is closed. */
+  /** Puts a layer on top of the others. It receives all keypresses until it is closed. */
   open(layer: Layer): void;
   close(layer: Layer): void;
 }
@@ -55,12 +55,15 @@ export interface Drawing {
   readonly cursor?: Position | undefined;
 }
 
-/** Something that takes the keys for a while: a list to choose from, a request for approval, a transcript. */
+/**
+ * A part of the screen that temporarily receives all keypresses: a list to choose from, a request for approval, a
+ * transcript.
+ */
 export interface Layer {
   draw(space: Space): Drawing;
   /**
-   * Handles a key. Returns false if it has no meaning here. `isAlone`: no other key arrived at the same time, so that it
-   * was not pasted or typed ahead.
+   * Handles a key. Returns false if the key has no meaning here. `isAlone`: no other key arrived at the same time, so
+   * the key was not pasted or typed ahead.
    */
   key(key: Key, isAlone: boolean): boolean;
   /** Key hints, most important first. */

@@ -1,10 +1,11 @@
 import { agentOf, elements, stateOf, tokensOf, totalsOf } from "../client/index.ts";
-import { describeError, formatCount } from "../lib/index.ts";
+import { describeError, formatCount, plural } from "../lib/index.ts";
 import type { App } from "./app.ts";
 import { textColumns } from "./conversation/item-rows.ts";
 import type { CommandTools, HostCommand, TerminalProgram } from "./host.ts";
 import { mainKeys } from "./main-keys.ts";
 import { dollars, nameOf } from "./parts/agents-panel.ts";
+import { askToSwitch } from "./parts/leave-dialog.ts";
 import { openPicker } from "./parts/picker.ts";
 import { type Row, span } from "./screen/row.ts";
 import { cleanLine, cleanLines, pad, spread, widthOf, wrap } from "./screen/text.ts";
@@ -16,18 +17,19 @@ export interface CommandsOptions {
   readonly feed: SessionFeed;
   readonly program: TerminalProgram;
   readonly tools: CommandTools;
+  readonly isBusy: () => boolean;
   readonly leave: () => void;
   readonly clear: () => void;
 }
 
-/** The commands that a user can write after a slash. */
+/** The commands that a user can type after a slash. */
 export interface Commands {
   list(): readonly Pick<HostCommand, "name" | "about">[];
   /** Carries out a command. Returns false if there is none with this name. */
   run(name: string, argument: string): boolean;
 }
 
-export function createCommands({ app, feed, program, tools, leave, clear }: CommandsOptions): Commands {
+export function createCommands({ app, feed, program, tools, isBusy, leave, clear }: CommandsOptions): Commands {
   const own: readonly HostCommand[] = [
     { name: "help", about: "what you can type", run: async () => showHelp() },
     {
@@ -83,24 +85,27 @@ export function createCommands({ app, feed, program, tools, leave, clear }: Comm
   }
 
   async function open(id: string | undefined): Promise<string> {
-    await feed.open(id);
+    await askToSwitch(app, isBusy(), (how) => feed.open(id, how));
     return "";
   }
 
   function showHelp(): string {
-    const rows = [
-      [span("  Commands", "bold")],
-      ...all().map(({ name, about }): Row => [span(`  ${pad(`/${name}`, 14)}`, "accent"), span(about)]),
-      [],
-      [span("  In a prompt", "bold")],
-      ...help.map(([key, about]): Row => [span(`  ${pad(key, 14)}`, "accent"), span(about)]),
-      [],
-      [span("  Keys", "bold")],
-      ...[...Object.values(mainKeys), ...otherKeys].map(
-        ([key, about]): Row => [span(`  ${pad(key, 14)}`, "accent"), span(about)],
-      ),
+    const parts: readonly (readonly [string, Help])[] = [
+      ["Commands", all().map(({ name, about }) => [`/${name}`, about])],
+      ["In a prompt", help],
+      ["Keys", [...Object.values(mainKeys), ...otherKeys]],
+      ["In the list of agents", agentKeys],
+      ["In a request", requestKeys],
     ];
-    app.print([[], ...rows]);
+    const columns = textColumns(app.columns);
+    const rows = parts.flatMap(([title, entries]) => [
+      [],
+      [span(`  ${title}`, "bold")],
+      ...entries.flatMap(([key, about]) =>
+        wrap([span(cleanLine(about))], { columns, first: [span(`  ${pad(key, 14)}`, "accent")] }),
+      ),
+    ]);
+    app.print(rows);
     return "";
   }
 
@@ -121,11 +126,11 @@ export function createCommands({ app, feed, program, tools, leave, clear }: Comm
       [],
       [
         span(`  ${total}`, "bold"),
-        span(`  ${turns} turns, ${toolCalls} calls, ${formatCount(tokensOf(usage))} tokens`, "dim"),
+        span(`  ${plural(turns, "turn")}, ${plural(toolCalls, "call")}, ${formatCount(tokensOf(usage))} tokens`, "dim"),
       ],
       [span(`  ${formatCount(usage.cacheReadTokens)} of them read from the cache`, "dim")],
       ...rows,
-      ...(more > 0 ? [[span(`  and ${more} more agents`, "dim")]] : []),
+      ...(more > 0 ? [[span(`  and ${plural(more, "more agent")}`, "dim")]] : []),
     ]);
     return "";
   }
@@ -142,18 +147,35 @@ export function createCommands({ app, feed, program, tools, leave, clear }: Comm
 
 const MAX_COSTS = 12;
 
-const help: readonly (readonly [string, string])[] = [
+type Help = readonly (readonly [string, string])[];
+
+const help: Help = [
   ["@file", "mention a file; Tab completes its path"],
   ["@agent text", "give work to an agent, or send a message to one that is running"],
-  ["!command", "run a shell command; its output goes with your next prompt"],
-  ["\\ and Enter", "new line; so do Alt+Enter and Ctrl+J"],
+  ["!command", "run a shell command; its output is sent with your next prompt"],
+  ["\\ and Enter", "insert a line break; so do Alt+Enter and Ctrl+J"],
 ];
 
 /** Keys that work outside of the main screen too. */
-const otherKeys: readonly (readonly [string, string])[] = [
-  ["Ctrl+A Ctrl+E", "start and end of the line; Alt+B and Alt+F move by words"],
-  ["Ctrl+W U K Y", "remove a word or to the start or end of the line; Y inserts it"],
+const otherKeys: Help = [
+  ["Ctrl+A Ctrl+E", "go to the start or end of the line; Alt+B and Alt+F move by words"],
+  ["Ctrl+W U K Y", "delete a word, or to the start or end of the line; Y reinserts it"],
   ["Ctrl+Z", "suspend; `fg` continues"],
+];
+
+const agentKeys: Help = [
+  ["Enter", "open the transcript"],
+  ["m", "send a message"],
+  ["s r", "stop the agent, or resume it"],
+  ["b", "move the agent to the background, or wait for it again"],
+  ["/", "list only some agents"],
+];
+
+const requestKeys: Help = [
+  ["y a", "allow the call once, or always"],
+  ["e", "edit the call, then allow it"],
+  ["n", "deny the call, with a message for the model if you like"],
+  ["Esc", "write a prompt first; Tab returns to the request"],
 ];
 
 /** Wraps an action as a command that prints nothing. */

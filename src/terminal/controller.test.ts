@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { answered, created, runEnded, started } from "../client/view/agent-events.test-support.ts";
-import type { ImageBlock } from "../protocol/index.ts";
+import type { DurableEvent, ImageBlock } from "../protocol/index.ts";
 import { openTestTerminal, type TestTerminal } from "./terminal.test-support.ts";
 
 const image: ImageBlock = { type: "image", mediaType: "image/png", data: "aGk=" };
@@ -74,7 +74,7 @@ describe("Ctrl+R", () => {
 });
 
 describe("a typing mistake", () => {
-  it("gets a hint: an unknown command, and a mention of nothing", async () => {
+  it("in a command or a mention gets a hint", async () => {
     const terminal = await openTestTerminal({ host: { files: async () => ["src/cart.ts"] } });
     terminal.type("/modle");
     terminal.press("enter");
@@ -114,7 +114,7 @@ describe("/rewind", () => {
 });
 
 describe("a status line command that fails", () => {
-  it("is reported once, with what to do", async () => {
+  it("is reported once, with advice", async () => {
     let runs = 0;
     const statusLine = async () => {
       runs += 1;
@@ -123,7 +123,7 @@ describe("a status line command that fails", () => {
     const terminal = await openTestTerminal({ host: { statusLine } });
     await terminal.waitFor("The statusLine command failed: exit code 127");
     expect(runs).toBe(1);
-    expect(terminal.printed.replace(/\s+/g, " ")).toContain("`retinue config show` names its file.");
+    expect(terminal.printed.replace(/\s+/g, " ")).toContain("`retinue config show --origin` names its file.");
   });
 });
 
@@ -161,5 +161,68 @@ describe("Ctrl+C", () => {
     terminal.press("up");
     await terminal.waitFor("› two");
     expect(terminal.farewell).toBe("");
+  });
+});
+
+describe("another session", () => {
+  it("is opened only after the user has decided what happens to the running agents", async () => {
+    const closed: string[] = [];
+    const terminal = await openTestTerminal({ host: { close: async (how) => void closed.push(how) } });
+    terminal.happen(started());
+    await terminal.waitFor("Esc interrupts");
+    const ask = async (): Promise<void> => {
+      terminal.type("/new");
+      terminal.press("enter");
+      await terminal.waitFor("1 agent is running");
+    };
+    await ask();
+    terminal.type("c");
+    await expect.poll(() => terminal.frame()).not.toContain("1 agent is running");
+    expect(closed).toEqual([]);
+    await ask();
+    expect(terminal.frame()).toContain("Leave this session; it continues when it is resumed");
+    terminal.type("l");
+    await expect.poll(() => closed).toEqual(["park"]);
+  });
+});
+
+describe("a message to a running agent", () => {
+  it("is completed, echoed and confirmed", async () => {
+    const terminal = await openTestTerminal({ receipt: () => "carty will read the message before its next step." });
+    terminal.happen(started());
+    terminal.happen({ ...created(["a000000000001"]), name: "carty" } as DurableEvent, "a000000000001");
+    terminal.happen(started(), "a000000000001");
+    await terminal.waitFor("carty");
+    terminal.type("@car");
+    await terminal.waitFor("running agent");
+    terminal.press("tab");
+    terminal.type("look at tax too");
+    terminal.press("enter");
+    await terminal.waitFor("› @carty (find the router) look at tax too");
+    await terminal.waitFor("carty will read the message before its next step.");
+    expect(terminal.sent).toMatchObject([{ type: "prompt", to: "a000000000001" }]);
+  });
+});
+
+describe("the status line command", () => {
+  it("gets the fields that scripts for Claude Code read", async () => {
+    const got: unknown[] = [];
+    const statusLine = async (facts: unknown) => {
+      got.push(facts);
+      return { line: "" };
+    };
+    await openTestTerminal({ host: { statusLine } });
+    await expect
+      .poll(() => got)
+      .toMatchObject([
+        {
+          session_id: "s1",
+          cwd: "/project",
+          model: { id: "claude-sonnet-5-5", display_name: "claude-sonnet-5-5" },
+          workspace: { current_dir: "/project", project_dir: "/project" },
+          version: "1",
+          cost: { total_cost_usd: 0 },
+        },
+      ]);
   });
 });

@@ -11,15 +11,15 @@ import { plural } from "../lib/index.ts";
 import { MAIN_AGENT, type PermissionMode, type Receipt } from "../protocol/index.ts";
 import { noticeAgent } from "./agent-notices.ts";
 import type { App, Layer } from "./app.ts";
-import { createCommands } from "./commands.ts";
+import { createCommands, mentionedAgent } from "./commands.ts";
 import { textColumns } from "./conversation/item-rows.ts";
 import { type ConversationPrinter, createConversationPrinter } from "./conversation/print-conversation.ts";
 import { editText } from "./edit-text.ts";
-import type { CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
+import type { ClosingWay, CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
 import { isMainKey, type MainKey } from "./main-keys.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
 import { openAgentsLayer } from "./parts/agents-layer.ts";
-import { busyAgents, labelIn, nameOf } from "./parts/agents-panel.ts";
+import { busyAgents, labelIn, labelOf, nameOf } from "./parts/agents-panel.ts";
 import { createCompletion } from "./parts/completion.ts";
 import { createFlash } from "./parts/flash.ts";
 import { openLeaveDialog } from "./parts/leave-dialog.ts";
@@ -31,7 +31,7 @@ import { openTranscript } from "./parts/transcript-layer.ts";
 import { askForTrust } from "./parts/trust-question.ts";
 import { welcomeRows } from "./parts/welcome.ts";
 import type { Key } from "./screen/keys.ts";
-import { type Style, span } from "./screen/row.ts";
+import { type Row, type Style, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
 import { cleanLine, wrap } from "./screen/text.ts";
 import { currentMode } from "./session-commands.ts";
@@ -46,7 +46,7 @@ export interface ControllerOptions {
   readonly redraw: () => void;
   /** Ends the terminal interface. */
   readonly leave: () => void;
-  /** Ends the terminal, because no session could be opened. */
+  /** Ends the terminal interface, because no session could be opened. */
   readonly fail: (error: unknown) => void;
   /** Clears and redraws the screen. */
   readonly clear: () => void;
@@ -69,8 +69,17 @@ export interface Controller {
   readonly farewell: string;
 }
 
-/** Time after the last key during which the user is considered to be typing. */
+/** Time after the last keypress during which the user is considered to be typing. */
 const TYPING_MS = 600;
+/** Time after Esc has put a request or a list aside in which another Esc does not interrupt agents yet. */
+const ESCAPE_MS = 1_500;
+/**
+ * Number of rows above which the complete lines of unfinished code are printed. Rows of the frame that no longer fit on a
+ * screen that becomes smaller can't be removed, and would be printed again.
+ */
+const MAX_OPEN_ROWS = 4;
+/** Interval between checks for whether all agents have finished. */
+const LEAVE_MS = 100;
 
 export function createController(options: ControllerOptions): Controller {
   const { program, screen, isPlain, redraw } = options;
@@ -86,6 +95,12 @@ export function createController(options: ControllerOptions): Controller {
   let typedAt = 0;
   let typing: NodeJS.Timeout | undefined;
   let files: readonly string[] = [];
+  /** When Esc last closed something other than the main screen. */
+  let escapedAt = 0;
+  /** Whether the user has interrupted the main agent's run, and the end of the run has not been shown yet. */
+  let isInterrupting = false;
+  /** Set while the terminal waits for all agents to finish, in order to leave. */
+  let leavingLater: NodeJS.Timeout | undefined;
 
   const feed = createSessionFeed({
     program,
@@ -114,6 +129,8 @@ export function createController(options: ControllerOptions): Controller {
       app.print([[], ...wrap([span(cleanLine(message), style)], { columns: textColumns(columns), first })]);
     },
     print: (rows) => {
+      // Earlier parts of the conversation are printed first.
+      printConversation();
       screen.print(rows);
       redraw();
     },
@@ -154,14 +171,24 @@ export function createController(options: ControllerOptions): Controller {
       redraw();
     },
   };
-  const commands = createCommands({ app, feed, program, tools, leave: askToLeave, clear: options.clear });
+  const commands = createCommands({ app, feed, program, tools, isBusy, leave: askToLeave, clear: options.clear });
   const submit = createSubmit({ app, feed, commands, isBusy });
   const completion = createCompletion({
     commands: () => commands.list().map(({ name, about }) => ({ text: name, about })),
-    agents: () => (feed.host?.facts.agents ?? []).map((text) => ({ text, about: "agent" })),
+    agents: () => [
+      ...[...new Set(busyAgents(feed.view).map(nameOf))]
+        .filter((name) => mentionedAgent(app, name) !== undefined && !feed.host?.facts.agents.includes(name))
+        .map((text) => ({ text, about: "running agent" })),
+      ...(feed.host?.facts.agents ?? []).map((text) => ({ text, about: "agent" })),
+    ],
     files: () => files,
   });
-  const status = createStatusLine(feed, { isBusy, redraw, report: (message) => app.say(message, "warn") });
+  const status = createStatusLine(feed, {
+    version: program.version,
+    isBusy,
+    redraw,
+    report: (message) => app.say(message, "warn"),
+  });
   const parts: MainScreenParts = {
     screen,
     feed,
@@ -171,6 +198,7 @@ export function createController(options: ControllerOptions): Controller {
     submit,
     isBusy,
     isPlain,
+    isLeaving: () => leavingLater !== undefined,
     flash: () => flash.text,
     statusLine: () => status.row,
   };
@@ -188,7 +216,7 @@ export function createController(options: ControllerOptions): Controller {
     return receipt;
   }
 
-  /** Returns whether the user is typing, or something other than the conversation has the keys. */
+  /** Returns whether the user is typing, or something other than the prompt box has the keyboard focus. */
   function isOccupied(): boolean {
     return layers.length > 0 || !box.isEmpty || Date.now() - typedAt < TYPING_MS;
   }
@@ -214,27 +242,57 @@ export function createController(options: ControllerOptions): Controller {
     redraw();
     status.refresh();
     noticeAgent(app, update, { before, isBusy: isBusy() });
+    noticeInterrupted();
   }
 
-  /** Stops the main agent. Queued prompts are held back, so that they do not start. Says which agents continue. */
+  /** Stops the main agent. Queued prompts are held back, so that they do not start. */
   async function interrupt(): Promise<void> {
     await submit.hold();
     const receipt = await send({ type: "stop", what: "turn" });
+    isInterrupting = receipt?.status === "done";
+    noticeInterrupted();
+  }
+
+  /** Says which agents continue, once the conversation shows that the main agent was interrupted. */
+  function noticeInterrupted(): void {
+    if (!isInterrupting || isBusy()) return;
+    isInterrupting = false;
     const left = busyAgents(feed.view);
-    if (receipt?.status !== "done" || left.length === 0) return;
-    const names = left.map(nameOf).slice(0, 5).join(", ");
+    if (left.length === 0) return;
+    const names = left.map(labelOf).slice(0, 5).join(", ");
     const more = left.length > 5 ? ` and ${left.length - 5} more` : "";
     app.say(`${left.length === 1 ? "1 agent continues" : `${left.length} agents continue`}: ${names}${more}.`, "warn");
   }
 
   function askToLeave(): void {
-    openLeaveDialog(app, { isBusy, leave: leaveNow });
+    void openLeaveDialog(app, { isBusy, leave: leaveNow, wait: leaveLater });
   }
 
-  async function leaveNow(how: "stop" | "park"): Promise<void> {
+  /** Leaves when all agents have finished, but not while the user is writing or answering something. */
+  function leaveLater(): void {
+    stay();
+    leavingLater = setInterval(() => {
+      const isDone = !isBusy() && busyAgents(feed.view).length === 0 && feed.view.queue.length === 0;
+      if (!isDone || !box.isEmpty || layers.length > 0) return;
+      stay();
+      void leaveNow("stop");
+    }, LEAVE_MS);
+    redraw();
+  }
+
+  /** Stops waiting for agents to finish. Returns false if the terminal was not waiting. */
+  function stay(): boolean {
+    const wasLeaving = leavingLater !== undefined;
+    clearInterval(leavingLater);
+    leavingLater = undefined;
+    return wasLeaving;
+  }
+
+  async function leaveNow(how: ClosingWay): Promise<void> {
     const { length } = submit.held;
     if (length > 0) app.say(`${plural(length, "held prompt")} not sent. ↑ brings it back next time.`, "warn");
-    await feed.close(how);
+    const message = await feed.close(how);
+    if (message !== undefined) app.say(message, "warn");
     options.leave();
   }
 
@@ -253,8 +311,12 @@ export function createController(options: ControllerOptions): Controller {
 
   function pressEscape(): void {
     if (completion.isOpen) completion.hide();
+    else if (stay()) flash.show("Staying");
     else if (submit.stopShell()) return;
-    else if (isBusy()) void interrupt();
+    else if (isBusy() && escapedAt + ESCAPE_MS > Date.now()) {
+      escapedAt = 0;
+      flash.show("Esc again interrupts");
+    } else if (isBusy()) void interrupt();
     else if (!box.isEmpty && flash.isAgain("esc")) box.take();
     else if (!box.isEmpty) flash.show("Esc again clears the input");
   }
@@ -278,7 +340,9 @@ export function createController(options: ControllerOptions): Controller {
     redraw();
   }
 
-  /** Keys that do something other than edit the prompt. A handler that returns false leaves its key to the prompt. */
+  /**
+   * Keys that do something other than edit the prompt. If a handler returns false, its key is passed on to the prompt.
+   */
   const handlers: Readonly<Record<MainKey, () => unknown>> = {
     "ctrl-c": ctrlC,
     "ctrl-d": () => (box.isEmpty ? askToLeave() : false),
@@ -323,11 +387,12 @@ export function createController(options: ControllerOptions): Controller {
     flash.onKey(key.kind === "key" ? key.name : "");
     const layer = layers.at(-1);
     const handler = key.kind === "key" && isMainKey(key.name) ? handlers[key.name] : undefined;
-    // Esc only puts a request aside, so it is never too early for it.
+    // Esc only puts a request aside, so it always works.
     const isEsc = key.kind === "key" && key.name === "esc";
     const isEarly = layer !== undefined && !isEsc && requests.isEarly(layer);
+    if (layer !== undefined && isEsc) escapedAt = Date.now();
     if (layer !== undefined && !isEarly && (layer.key(key, isAlone) || key.kind === "key")) return;
-    // Text typed while a request appears belongs to a prompt; it is not an answer.
+    // Text typed while a request is appearing is part of a prompt, not an answer.
     if (layer !== undefined) layer.key({ kind: "key", name: "esc" }, true);
     if (handler === undefined || handler() === false) box.key(key);
     completion.update(box.editor);
@@ -344,22 +409,28 @@ export function createController(options: ControllerOptions): Controller {
   function draw(): void {
     const { columns, rows } = screen.size;
     requests.update();
-    const agent = main();
-    const nameOfAgent = (agentId: string): string => labelIn(feed.view, agentId);
-    const printed =
-      agent &&
-      printer.update(agent, {
-        columns,
-        rows: Math.floor(rows / 2),
-        isPlain,
-        user: program.user,
-        nameOf: nameOfAgent,
-      });
-    if (printed !== undefined && printed.rows.length > 0) screen.print(printed.rows);
+    const open = printConversation();
     const top = layers.at(-1);
     const isFull = top?.isFull === true;
     if (isFull) screen.drawFull(top.draw({ columns, rows }));
-    else screen.draw(drawMainScreen(parts, printed?.open ?? [], top));
+    else screen.draw(drawMainScreen(parts, open, top));
+  }
+
+  /** Prints what is new in the main agent's conversation. Returns the rows of its unfinished part. */
+  function printConversation(): readonly Row[] {
+    const { columns, rows } = screen.size;
+    const agent = main();
+    if (agent === undefined) return [];
+    const nameOfAgent = (agentId: string): string => labelIn(feed.view, agentId);
+    const printed = printer.update(agent, {
+      columns,
+      rows: Math.min(MAX_OPEN_ROWS, Math.floor(rows / 2)),
+      isPlain,
+      user: program.user,
+      nameOf: nameOfAgent,
+    });
+    if (printed.rows.length > 0) screen.print(printed.rows);
+    return printed.open;
   }
 
   return {
@@ -383,7 +454,10 @@ export function createController(options: ControllerOptions): Controller {
     get isTicking() {
       return !isPlain && (isBusy() || busyAgents(feed.view).length > 0);
     },
-    close: () => feed.close("park"),
+    close: async () => {
+      stay();
+      await feed.close("park");
+    },
     get farewell() {
       return shownSession !== undefined && feed.view.agents.length > 0
         ? `Resume this session with: ${program.command} --resume ${shownSession}`

@@ -28,7 +28,7 @@ export interface FrameParts {
 
 /** Maximum number of rows of the prompt box. */
 const MAX_BOX_ROWS = 10;
-/** Maximum number of rows of the prompt box while something else has the keys. */
+/** Maximum number of rows of the prompt box while something else has the keyboard focus. */
 const MAX_IDLE_BOX_ROWS = 2;
 const MAX_QUEUE_ROWS = 4;
 
@@ -78,7 +78,7 @@ function blankBefore(rows: readonly Row[]): readonly Row[] {
 export interface Hints {
   /** Key hints, most important first. */
   readonly keys: readonly string[];
-  /** Text that the user must not overlook, for the right edge. */
+  /** Important text for the right edge. */
   readonly mode?: Span | undefined;
   /** Facts for the right edge, most important first. */
   readonly facts: readonly string[];

@@ -13,7 +13,10 @@ import type {
 /** A session that the terminal uses, either in this process or on a server. */
 export interface TerminalHost {
   readonly facts: SessionFacts;
-  /** Yields all updates of the session, oldest first, then new ones, until the signal fires or the session is closed. */
+  /**
+   * Yields all recorded updates of the session, oldest first, then new ones, until the signal fires or the session is
+   * closed.
+   */
   updates(signal: AbortSignal): AsyncIterable<ViewUpdate>;
   /** Carries out a command. Never rejects. */
   send(command: NewCommand): Promise<Receipt>;
@@ -37,7 +40,7 @@ export interface TerminalHost {
   /** Slash commands, in addition to the terminal's own. */
   commands(): readonly HostCommand[];
   /** Runs the user's shell command in the session's directory. Absent if that is on another machine. */
-  readonly shell?: ((command: string, signal: AbortSignal) => Promise<string>) | undefined;
+  readonly shell?: ((command: string, signal: AbortSignal) => Promise<ShellOutput>) | undefined;
   /** Runs the `statusLine` setting's command. Absent if it is not set. Never rejects. */
   readonly statusLine?: ((facts: StatusFacts) => Promise<StatusOutput>) | undefined;
   /** Reads an image that the user mentions; undefined if there is none. Absent if files are on another machine. */
@@ -47,24 +50,54 @@ export interface TerminalHost {
   /** Returns the transcript of an agent. */
   lines(agentId: AgentId): Promise<readonly Line[]>;
   /**
-   * Closes the session. `stop`: stops all agents. `park`: they continue when the session is resumed; on a server, they
-   * continue. Never rejects.
+   * Looks for the user's own server on this machine, on which the session could continue. Absent for a session on a
+   * server. Never rejects.
    */
-  close(how: "stop" | "park"): Promise<void>;
+  readonly server?: (() => Promise<OwnServerFacts>) | undefined;
+  /** Closes the session. Returns a message for the user if agents do not continue as requested. Never rejects. */
+  close(how: ClosingWay): Promise<string | undefined>;
+}
+
+/**
+ * `stop`: stops all agents. `park`: they continue when the session is resumed; on a server, they continue. `serve`: they
+ * continue on the user's own server.
+ */
+export type ClosingWay = "stop" | "park" | "serve";
+
+export interface OwnServerFacts {
+  readonly url: string;
+  /** Whether the server is running and serves the session's directory. */
+  readonly isRunning: boolean;
+  /** Tells the user how to let agents continue without a terminal. */
+  readonly advice: string;
+}
+
+export interface ShellOutput {
+  /** The output, and the exit code if the command failed. The middle of a long output is left out. */
+  readonly text: string;
+  /** Number of lines, including those that were left out. */
+  readonly lines: number;
 }
 
 /** A model that the user can choose. */
 export interface HostModel {
   readonly name: string;
-  /** Its tiers and its price, as short text; may be empty. */
+  /** The model's tiers and price, as short text; may be empty. */
   readonly about: string;
 }
 
-/** JSON input that the `statusLine` setting's command gets on its standard input. */
+/**
+ * JSON input that the `statusLine` setting's command gets on its standard input. Has the fields that scripts for Claude
+ * Code read, and more.
+ */
 export interface StatusFacts {
   readonly session_id: string;
+  readonly transcript_path?: string | undefined;
   readonly cwd: string;
-  readonly model: string;
+  readonly model: { readonly id: string; readonly display_name: string };
+  readonly workspace: { readonly current_dir: string; readonly project_dir: string };
+  readonly version: string;
+  readonly cost: { readonly total_cost_usd: number; readonly total_duration_ms: number };
   readonly state: string;
   readonly agents: number;
   readonly cost_usd: number;
@@ -81,7 +114,7 @@ export interface StatusOutput {
 /** A slash command. */
 export interface HostCommand {
   readonly name: string;
-  /** What it does, in a few words. */
+  /** What the command does, in a few words. */
   readonly about: string;
   /** Set if the command is not shown above its output, because its effect is visible in another way. */
   readonly isQuiet?: true | undefined;
@@ -89,7 +122,7 @@ export interface HostCommand {
   readonly choices?: (() => Promise<readonly HostChoice[]>) | undefined;
   /** Message for the user if there is nothing to choose from. */
   readonly noChoices?: string | undefined;
-  /** Carries out the command. Returns a text for the user; may be empty. Rejects with an error for the user. */
+  /** Carries out the command. Returns text for the user, which may be empty. Rejects with an error for the user. */
   run(argument: string, tools: CommandTools): Promise<string>;
 }
 
@@ -116,10 +149,12 @@ export interface CommandTools {
 /** Facts about a session that are known when it is opened. */
 export interface SessionFacts {
   readonly sessionId: string;
+  /** Path of the main agent's transcript, if it is on this machine. */
+  readonly transcriptPath?: string | undefined;
   readonly cwd: string;
   readonly model: string;
   readonly agentType: string;
-  /** Current permission mode, as far as it is known before the first prompt. */
+  /** Permission mode before the first prompt, if it is known. */
   readonly permissionMode?: PermissionMode | undefined;
   /** Whether the session uses the offline model. */
   readonly isOffline: boolean;
@@ -127,7 +162,7 @@ export interface SessionFacts {
   readonly isRemote: boolean;
   /**
    * Position of the last update from before the session was opened here, if no other process has it open. Agents that
-   * have not ended by then were cut off.
+   * had not ended by then were cut off.
    */
   readonly resumedAt?: number | undefined;
   /** Messages for the user. */
@@ -148,26 +183,28 @@ export interface ListedSession {
 export interface TerminalProgram {
   /** Opens a new session, or the one with the given id. Rejects with an error for the user. */
   open(request: OpenRequest): Promise<TerminalHost>;
-  /** Lists the sessions of the directory, newest first. */
+  /** Lists the directory's sessions, newest first. */
   sessions(): Promise<readonly ListedSession[]>;
   /**
-   * Returns the directory's files that are ignored because the user does not trust it. Undefined if there are none, or
+   * Returns the files that are ignored because the user does not trust the directory. Undefined if there are none, or
    * if the user has already been asked. Never rejects.
    */
   untrusted?(): Promise<Untrusted | undefined>;
-  /** Prompts of earlier sessions in the same directory, oldest first. Neither function throws. */
+  /** Prompts from earlier sessions in the same directory, oldest first. Neither function throws. */
   readonly history: { load(): readonly string[]; add(prompt: string): void };
   /** Name of the user who answers requests for approval. */
   readonly user: string;
   readonly version: string;
-  /** Command line that starts the terminal in the same place. */
+  /** Command line that starts the terminal with the same directory or server. */
   readonly command: string;
 }
 
 export interface Untrusted {
   readonly cwd: string;
-  /** Paths of the files. */
+  /** Paths of the files, with the keys that are ignored in settings files. */
   readonly files: readonly string[];
+  /** What the settings, MCP servers and agent files allow, run and set, as exact text. */
+  readonly settings: readonly string[];
   /** Trusts the directory. Rejects with an error for the user. */
   trust(): Promise<void>;
 }

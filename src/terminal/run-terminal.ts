@@ -28,20 +28,20 @@ const RESTORE = "\u001b[?1049l\u001b[?25h\u001b[?2004l";
 const FRAME_MS = 33;
 
 /**
- * Time after a change of the terminal's size after which no further change is expected. tmux reports changes up to 250
- * ms late.
+ * Time to wait after a change of the terminal's size, until no further change is expected. tmux reports changes up to
+ * 250 ms late.
  */
 const SETTLE_MS = 400;
 
 /** Runs the terminal interface until the user leaves. Rejects if no session can be opened at the start. */
 export async function runTerminal(options: TerminalOptions): Promise<void> {
   const { program, input, output, environment, signal, isPlain = false } = options;
-  const { NO_COLOR = "", TERM, XTERM_VERSION, STY } = environment;
+  const { NO_COLOR = "", TERM, XTERM_VERSION } = environment;
   const screen = createScreen({
     output,
     paint: createPaint({ hasColor: NO_COLOR === "" && TERM !== "dumb" }),
     // These terminals cut off rows instead of rewrapping them.
-    reflows: XTERM_VERSION === undefined && STY === undefined && TERM !== "linux",
+    reflows: XTERM_VERSION === undefined && TERM !== "linux",
   });
   let leave = (): void => {};
   let fail = (_: unknown): void => {};

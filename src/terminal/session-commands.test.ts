@@ -58,7 +58,7 @@ describe("/model", () => {
     const terminal = await openTestTerminal({ host: { models: async () => [] } });
     terminal.type("/model");
     terminal.press("enter");
-    await terminal.waitFor("Write /model NAME");
+    await terminal.waitFor("Use /model NAME");
     const offline = await openTestTerminal({ facts: { isOffline: true }, host: { models: async () => [] } });
     offline.type("/model");
     offline.press("enter");

@@ -14,7 +14,7 @@ import { shownPrompt, typedPrompt } from "./typed-prompt.ts";
  * box.
  */
 export function sessionCommands(app: App, write: (text: string) => void): readonly HostCommand[] {
-  /** Sends a command, and returns the message of its receipt. */
+  /** Sends a command, and returns the message in its receipt. */
   async function told(command: NewCommand): Promise<string> {
     const receipt = await app.send(command);
     return receipt?.status === "done" ? receipt.message : "";
@@ -70,7 +70,7 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
         if (mode === "bypassPermissions" && currentMode(app) !== mode && !(await isSure(app)))
           return `The permission mode is still ${currentMode(app)}.`;
         const message = await told({ type: "configure", permissionMode: mode });
-        // If the agent has begun to work, its conversation shows this too.
+        // If the agent has begun to work, its conversation also shows the change.
         return agentOf(app.view, MAIN_AGENT) === undefined ? message : "";
       },
     },
@@ -121,7 +121,7 @@ function untold(message: string): string {
   );
 }
 
-/** Returns the permission mode of the main agent. */
+/** Returns the main agent's permission mode. */
 export function currentMode({ view, host }: App): PermissionMode {
   return agentOf(view, MAIN_AGENT)?.permissionMode ?? host?.facts.permissionMode ?? "default";
 }
@@ -143,22 +143,22 @@ function isSure(app: App): Promise<boolean> {
 }
 
 const BYPASS =
-  "All agents of this session then run commands, change files and use the network without asking you. Deny rules, ask rules and the checks of protected files still apply. Use it only where nothing can be lost, such as in a container.";
+  "All agents in this session will then run commands, change files and use the network without asking you. Deny rules, ask rules and checks for protected files still apply. Use it only where nothing can be lost, such as in a container.";
 
 const NO_MODELS =
-  "No models of this provider are known. Write /model NAME, or /model PROVIDER/NAME for another provider.";
+  "No models from this provider are known. Use /model NAME, or /model PROVIDER/NAME for another provider.";
 const ONLY_OFFLINE =
   "Only the offline model can be used. For another one, set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.";
 
 const tiers = [
   { value: "small", label: "small", about: "fast and cheap" },
   { value: "medium", label: "medium", about: "for most work" },
-  { value: "large", label: "large", about: "for hard problems; /model NAME uses any other" },
+  { value: "large", label: "large", about: "for hard problems; /model NAME uses any other model" },
 ];
 
 const modes: Readonly<Record<PermissionMode, string>> = {
   default: "ask for approval when no rule decides",
-  acceptEdits: "edit files of the workspace without asking",
+  acceptEdits: "edit files in the workspace without asking",
   plan: "only read, and present a plan",
   dontAsk: "deny what would need approval",
   bypassPermissions: "run everything that no rule denies",

@@ -11,7 +11,7 @@ import {
 } from "../client/index.ts";
 import { describeError } from "../lib/index.ts";
 import type { AgentId } from "../protocol/index.ts";
-import type { TerminalHost, TerminalProgram } from "./host.ts";
+import type { ClosingWay, TerminalHost, TerminalProgram } from "./host.ts";
 
 /** The session that the terminal shows, and its view. */
 export interface SessionFeed {
@@ -22,17 +22,17 @@ export interface SessionFeed {
   readonly isOpening: boolean;
   /** Why no session is open. */
   readonly problem: string | undefined;
-  /** The error that prevented it from being opened. */
+  /** The error that prevented the session from being opened. */
   readonly failure: unknown;
   /** Resolves with the session when it is open, or with undefined if it can't be opened. */
   readonly opened: Promise<TerminalHost | undefined>;
   /**
-   * Opens a new session or the given one, and closes the one that was open. If that fails, reports why, and the session
-   * that was open stays open. Never rejects.
+   * Opens a new session or the given one, and closes the one that was open. If that fails, reports why and returns false,
+   * and the session that was open stays open. Never rejects.
    */
-  open(resume?: string): Promise<void>;
-  close(how: "stop" | "park"): Promise<void>;
-  /** Keeps the whole conversation of an agent, from its first line, until `unwatch`. Never rejects. */
+  open(resume?: string, how?: ClosingWay): Promise<boolean>;
+  close(how: ClosingWay): Promise<string | undefined>;
+  /** Keeps an agent's whole conversation, from its first line, until `unwatch`. Never rejects. */
   watch(agentId: AgentId): Promise<void>;
   unwatch(agentId: AgentId): void;
 }
@@ -47,7 +47,9 @@ export interface FeedOptions {
   readonly onChange: () => void;
 }
 
-/** Number of items that are kept for each agent. What was printed is in the terminal, and transcripts can be read again. */
+/**
+ * Number of items that are kept for each agent. Printed rows stay in the terminal, and transcripts can be read again.
+ */
 const KEPT_ITEMS = 200;
 
 export function createSessionFeed({ program, report, onOpened, onUpdate, onChange }: FeedOptions): SessionFeed {
@@ -74,14 +76,14 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
       if (!signal.aborted) report(describeError(error));
     }
   };
-  const close = async (how: "stop" | "park"): Promise<void> => {
+  const close = async (how: ClosingWay): Promise<string | undefined> => {
     opening?.abort();
     leaving.abort();
     const closing = host;
     host = undefined;
-    await closing?.close(how);
+    return closing?.close(how);
   };
-  const start = async (resume: string | undefined): Promise<TerminalHost | undefined> => {
+  const start = async (resume: string | undefined, how: ClosingWay): Promise<TerminalHost | undefined> => {
     const before = leaving;
     const own = new AbortController();
     opening?.abort();
@@ -101,7 +103,8 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
       view = reconnected(newSessionView({ keep: KEPT_ITEMS }), Date.now());
       onOpened(next);
       void follow(next, own);
-      await closing?.close("stop");
+      const message = await closing?.close(how);
+      if (message !== undefined) report(message);
       return next;
     } catch (error) {
       if (own.signal.aborted) return undefined;
@@ -135,9 +138,11 @@ export function createSessionFeed({ program, report, onOpened, onUpdate, onChang
     get opened() {
       return opened;
     },
-    open: async (resume) => {
-      opened = start(resume);
+    open: async (resume, how = "stop") => {
+      const before = host;
+      opened = start(resume, how);
       await opened;
+      return host !== before;
     },
     close,
     watch: async (agentId) => {

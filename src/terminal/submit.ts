@@ -1,11 +1,13 @@
-import { nearest } from "../lib/index.ts";
-import { type ImageBlock, MAIN_AGENT, textOf, type UserBlock } from "../protocol/index.ts";
+import { nearest, plural } from "../lib/index.ts";
+import { type ImageBlock, MAIN_AGENT, type Receipt, textOf, type UserBlock } from "../protocol/index.ts";
 import type { App } from "./app.ts";
 import { type Commands, mentionedAgent } from "./commands.ts";
+import { textColumns } from "./conversation/item-rows.ts";
 import { replacePart } from "./editor/editor.ts";
+import { labelIn } from "./parts/agents-panel.ts";
 import type { PromptBox } from "./parts/prompt-box.ts";
 import { type Row, span } from "./screen/row.ts";
-import { cleanLines } from "./screen/text.ts";
+import { cleanLine, cleanLines, wrap } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import { delegationText, outputText, typedPrompt } from "./typed-prompt.ts";
 
@@ -44,7 +46,10 @@ interface Sending {
   readonly before?: readonly string[] | undefined;
 }
 
-/** Maximum number of rows to show from a shell command's output. The whole output is sent with the next prompt. */
+/**
+ * Maximum number of rows to show from the end of a shell command's output. Everything that is kept of the output is
+ * sent with the next prompt.
+ */
 const MAX_SHELL_ROWS = 40;
 
 export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Submit {
@@ -55,21 +60,34 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
   /** Images of the prompt that is being edited again, by their mentions. */
   const recalled = new Map<string, ImageBlock>();
 
-  /** Sends the user's text, preceded by the outputs of shell commands, which are not searched for images. */
-  const sendTo = async (to: string, typed: string, { when, before = [] }: Sending): Promise<void> => {
+  /**
+   * Sends the user's text, preceded by the outputs of shell commands, which are not searched for images. Returns
+   * undefined or a refusal if the text was not sent.
+   */
+  const sendTo = async (to: string, typed: string, { when, before = [] }: Sending): Promise<Receipt | undefined> => {
     const host = app.host ?? (await feed.opened);
     const found = mentionedImages(typed).map(async (path) => (await host?.image?.(path)) ?? recalled.get(path));
     const images = (await Promise.all(found)).filter((image) => image !== undefined);
     recalled.clear();
     const text = [...before, typed].join("\n\n");
-    await app.send({ type: "prompt", to, content: [{ type: "text", text }, ...images], when });
+    return app.send({ type: "prompt", to, content: [{ type: "text", text }, ...images], when });
   };
-  const sendMain = (text: string, when: When): void => {
+  const sendMain = async (text: string, when: When): Promise<Receipt | undefined> => {
     const before = outputs;
     outputs = [];
-    void sendTo(MAIN_AGENT, text, { when, before });
+    const receipt = await sendTo(MAIN_AGENT, text, { when, before });
+    if (!isSent(receipt)) outputs = [...before, ...outputs];
+    return receipt;
   };
-  const prompt = (text: string): void => sendMain(text, isBusy() ? "next" : "now");
+  const prompt = (text: string): void => void sendMain(text, isBusy() ? "next" : "now");
+
+  /** Sends what the user has written. If it can't be sent, the user gets it back. */
+  async function sendFrom(box: PromptBox, text: string, send: () => Promise<Receipt | undefined>): Promise<void> {
+    if (isSent(await send())) return;
+    if (box.isEmpty) box.set(text);
+    else app.say("The prompt was not sent. Ctrl+R finds it.", "warn");
+    app.redraw();
+  }
 
   const sendAgain = (content: Content, when: When) => app.send({ type: "prompt", to: MAIN_AGENT, content, when });
 
@@ -99,8 +117,8 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     app.redraw();
   }
 
-  /** Handles input that is not a prompt for the main agent. Returns false if it is one. */
-  function isSpecial(text: string): boolean {
+  /** Handles input other than a prompt for the main agent. Returns false for such a prompt. */
+  function isSpecial(text: string, box: PromptBox): boolean {
     const [, command, argument = ""] = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
     if (command !== undefined) {
       if (!commands.run(command, argument.trim()))
@@ -113,13 +131,25 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     }
     const [, name = "", work = ""] = /^@([\w:.-]+)\s+([\s\S]+)$/.exec(text.trim()) ?? [];
     const agentId = mentionedAgent(app, name);
-    if (agentId !== undefined) void sendTo(agentId, work, { when: "now" });
-    else if (app.host?.facts.agents.includes(name)) prompt(delegationText(name, work));
+    if (agentId !== undefined) void sendFrom(box, text, () => sendToAgent(agentId, work));
+    else if (app.host?.facts.agents.includes(name))
+      void sendFrom(box, text, () => sendMain(delegationText(name, work), isBusy() ? "next" : "now"));
     else {
       if (name !== "") void explainUnknown(name);
       return false;
     }
     return true;
+  }
+
+  /** Sends a message to a subagent. The main conversation does not contain it, so it is printed. */
+  async function sendToAgent(agentId: string, message: string): Promise<Receipt | undefined> {
+    const receipt = await sendTo(agentId, message, { when: "now" });
+    if (!isSent(receipt)) return receipt;
+    const { columns } = app;
+    const first = [span(`› @${cleanLine(labelIn(app.view, agentId))} `, "accent")];
+    app.print([[], ...wrap([span(cleanLine(message))], { columns: textColumns(columns), first })]);
+    app.say(receipt.message);
+    return receipt;
   }
 
   function cureFor(command: string): string {
@@ -137,7 +167,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     if (files.length === 0 || files.includes(name) || files.includes(`${name}/`)) return;
     const [meant] = nearest(name, app.host?.facts.agents ?? []);
     const cure = meant === undefined ? "" : ` Did you mean @${meant}?`;
-    app.say(`No agent or file is called ${name}, so the main agent got the prompt as it is.${cure}`, "warn");
+    app.say(`No agent or file is called ${name}, so the main agent got the prompt unchanged.${cure}`, "warn");
   }
 
   async function runShell(command: string): Promise<void> {
@@ -152,12 +182,12 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     app.redraw();
     const output = await shell(command, stop.signal);
     running = undefined;
-    outputs.push(outputText(command, output));
-    const lines = cleanLines(output);
-    const shown = lines.slice(0, MAX_SHELL_ROWS).map((line): Row => [span(`  ${line}`)]);
-    const more =
-      lines.length > MAX_SHELL_ROWS ? [[span(`  … ${lines.length - MAX_SHELL_ROWS} more lines`, "dim")]] : [];
-    app.print([[], [span("! ", "accent"), span(command, "bold")], ...(output === "" ? [] : shown), ...more]);
+    outputs.push(outputText(command, output.text));
+    const lines = output.text === "" ? [] : cleanLines(output.text);
+    const shown = lines.slice(-MAX_SHELL_ROWS).map((line): Row => [span(`  ${line}`)]);
+    const before = Math.max(0, output.lines - shown.length);
+    const more = before === 0 ? [] : [[span(`  … ${plural(before, "line")} before`, "dim")]];
+    app.print([[], [span("! ", "accent"), span(command, "bold")], ...more, ...shown]);
   }
 
   return {
@@ -171,12 +201,13 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
       }
       const whole = box.take();
       if (whole.trim() === "") void sendWaiting();
-      if (whole.trim() !== "" && !isSpecial(whole)) prompt(whole);
+      if (whole.trim() !== "" && !isSpecial(whole, box))
+        void sendFrom(box, whole, () => sendMain(whole, isBusy() ? "next" : "now"));
     },
     now: (box) => {
       const text = box.take();
       const [first] = feed.view.queue;
-      if (text.trim() !== "") sendMain(text, "now");
+      if (text.trim() !== "") void sendFrom(box, text, () => sendMain(text, "now"));
       else if (first !== undefined) {
         void app.send({ type: "withdraw", promptId: first.promptId }).then((receipt) => {
           if (receipt?.status === "done") void sendAgain(first.content, "now");
@@ -214,6 +245,10 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
       return running?.command;
     },
   };
+}
+
+function isSent(receipt: Receipt | undefined): receipt is Receipt {
+  return receipt?.status === "done";
 }
 
 /** Returns the paths of images that a prompt mentions, such as `@shot.png`. */

@@ -16,7 +16,7 @@ export interface TestTerminal {
   /** Presses keys, such as `enter`, `ctrl-r` or `up`, one after the other. */
   press(...names: readonly string[]): void;
   type(text: string): void;
-  /** Waits until the text was printed or is drawn. */
+  /** Waits until the text has been printed or drawn. */
   waitFor(text: string): Promise<void>;
   /** Passes a session event to the terminal. */
   happen(event: DurableEvent, agentId?: string): void;
@@ -25,6 +25,8 @@ export interface TestTerminal {
   /** Commands that the terminal has sent. */
   readonly sent: readonly NewCommand[];
   readonly farewell: string;
+  /** How sessions were closed. */
+  readonly closed: readonly string[];
 }
 
 export interface TestOptions {
@@ -34,7 +36,7 @@ export interface TestOptions {
   readonly facts?: Partial<SessionFacts> | undefined;
   readonly host?: Partial<TerminalHost> | undefined;
   readonly history?: readonly string[] | undefined;
-  /** Returns the message of the receipt for a command. */
+  /** Returns the message in the receipt for a command. */
   readonly receipt?: ((command: NewCommand) => string) | undefined;
 }
 
@@ -43,9 +45,10 @@ const WAIT_MS = 5_000;
 /** Opens the terminal on a screen in memory, with a session whose events the test supplies. */
 export async function openTestTerminal(options: TestOptions = {}): Promise<TestTerminal> {
   const { columns = 80, rows = 24, isPlain = false, receipt = () => "Done." } = options;
-  const updates = createChannel<ViewUpdate>();
+  let updates = createChannel<ViewUpdate>();
   const printed: string[] = [];
   const sent: NewCommand[] = [];
+  const closed: string[] = [];
   const questions: ApprovalQuestion[] = [];
   let drawn: readonly Row[] = [];
   let seq = 0;
@@ -76,11 +79,18 @@ export async function openTestTerminal(options: TestOptions = {}): Promise<TestT
     commands: () => [],
     files: async () => [],
     lines: async () => [],
-    close: async () => undefined,
+    close: async (how) => {
+      closed.push(how);
+      return undefined;
+    },
     ...options.host,
   };
   const program: TerminalProgram = {
-    open: async () => host,
+    open: async () => {
+      const own = createChannel<ViewUpdate>();
+      updates = own;
+      return { ...host, updates: () => own };
+    },
     sessions: async () => [],
     history: { load: () => options.history ?? [], add: () => undefined },
     user: "me",
@@ -141,6 +151,7 @@ export async function openTestTerminal(options: TestOptions = {}): Promise<TestT
       happen({ type: "approval.requested", requestId, ...call, reason: decision.reason, always }, agentId);
     },
     sent,
+    closed,
     get farewell() {
       return controller.farewell;
     },

@@ -6,7 +6,7 @@ describe("A scripted model", () => {
     [{ content: "Hello." }, 'Answer 2 of the scripted model has an unknown field "content". Use { text: "Hello." }'],
     ["Hello.", "Answer 2 of the scripted model is not an object."],
     [{ calls: [{ tool: "Read", input: {} }] }, "Answer 2 of the scripted model has an invalid call."],
-  ])("refuses the answer %j at once", (answer, message) => {
+  ])("rejects the answer %j when it is created", (answer, message) => {
     const script = [{ text: "Yes." }, answer as ScriptedAnswer];
     expect(() => createScriptedModel(script)).toThrow(message);
     expect(() => createCast({ "Look for bugs": script })).toThrow(message);

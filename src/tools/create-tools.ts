@@ -62,7 +62,9 @@ export interface TextToolsOptions {
   readonly workspace: Workspace;
 }
 
-/** Creates the tools that read texts by their addresses. They are declared like those that read files. */
+/**
+ * Creates the tools that read texts by their addresses. Their declarations match those of the tools that read files.
+ */
 export function createTextTools({ texts, workspace }: TextToolsOptions): readonly Tool[] {
   return [createTextReadTool(texts), createTextGrepTool({ texts, workspace })];
 }
@@ -84,7 +86,7 @@ export function createServerTools({ search, skills, skillRunner }: ServerToolsOp
 
 /**
  * The built-in tools in the order in which the model sees them. The order never changes. The tools of read-only agents
- * come first, so that agents of all kinds share the beginning of the list in the provider's cache.
+ * come first, so that all kinds of agents share the beginning of the list in the provider's cache.
  */
 export const toolOrder: readonly string[] = [
   "Read",

@@ -30,7 +30,7 @@ describe("the state directory", () => {
     expect(checkHome(home)).toMatchObject({ ok: false, code: "ENOTDIR" });
   });
 
-  it.runIf(process.getuid?.() !== 0)("is rejected with advice if it can't be written", () => {
+  it.runIf(process.getuid?.() !== 0)("is rejected with advice if it is not writable", () => {
     const { home } = testPlace();
     mkdirSync(home);
     chmodSync(home, 0o500);

@@ -1,7 +1,7 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
 import { basename, join, resolve } from "node:path";
-import { errorCode } from "../lib/index.ts";
+import { errorCode, UserError } from "../lib/index.ts";
 import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
 
 export interface SessionPaths {
@@ -27,8 +27,14 @@ export interface SessionPaths {
 }
 
 export function sessionPaths(place: { home: string; project: string; sessionId: SessionId }): SessionPaths {
-  if (!isSessionId(place.sessionId)) throw new Error(`"${place.sessionId}" is not a valid session id.`);
+  if (!isSessionId(place.sessionId)) throw invalidId(place.sessionId);
   return sessionPathsIn(join(projectsDirectory(place.home), place.project), place.sessionId);
+}
+
+function invalidId(sessionId: string): UserError {
+  const shown = sessionId.length > 60 ? `${sessionId.slice(0, 60)}…` : sessionId;
+  const cure = "Use the full id of a session, which consists of letters, digits, - and _.";
+  return new UserError(`"${shown}" is not a valid session id`, { code: "no_session", cure, exitCode: 2 });
 }
 
 export function sessionPathsIn(projectDirectory: string, sessionId: SessionId): SessionPaths {

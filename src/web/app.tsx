@@ -1,9 +1,12 @@
-import { type ReactNode, useEffect, useState } from "react";
+import { type ReactNode, useEffect, useRef, useState } from "react";
 import { AgentsPage } from "./agents/agents-page.tsx";
 import { InboxPage } from "./approvals/inbox-page.tsx";
+import { focusNextRequest } from "./approvals/request-wanted.ts";
 import { Keys } from "./keys.tsx";
+import { focusIn } from "./parts/keep-focus.ts";
 import { Problem } from "./parts/problem.tsx";
 import { SoundButton, useRequestSound } from "./parts/sound.tsx";
+import { focusPlace } from "./session/places.ts";
 import { SessionPage } from "./session/session-page.tsx";
 import { SessionsPage } from "./sessions/sessions-page.tsx";
 import { linkTo, type Route, useRoute } from "./state/route.ts";
@@ -24,11 +27,22 @@ export function App(): ReactNode {
     document.title = `${waiting > 0 ? `(${waiting}) ` : ""}${title === undefined ? "" : `${title.slice(0, 60)} · `}Retinue`;
   }, [waiting, title]);
   useRequestSound(waiting);
+  useFocusOnArrival(route);
   const isSignedOut = link.state === "refused" && link.error?.status === 401;
   useEffect(() => (isSignedOut ? signOut() : undefined), [isSignedOut]);
   return (
     <div className="app">
       <header className="bar">
+        <div className="skip">
+          <button type="button" onClick={() => focusContent()}>
+            Skip to the content
+          </button>
+          {route.page === "session" && (
+            <button type="button" onClick={() => focusPlace("m")}>
+              Write a message
+            </button>
+          )}
+        </div>
         <a className="brand" href={linkTo({ page: "sessions" })}>
           retinue
         </a>
@@ -57,7 +71,7 @@ export function App(): ReactNode {
       {isSignedOut && sessions === undefined ? (
         <main className="alone">
           <Problem title="The server was restarted" isPage>
-            Open the link that it printed: every start has a new token.
+            Open the link that it printed: the server creates a new token each time it starts.
           </Problem>
         </main>
       ) : (
@@ -65,6 +79,28 @@ export function App(): ReactNode {
       )}
     </div>
   );
+}
+
+function focusContent(selector = "main"): void {
+  const content = document.querySelector(selector);
+  if (content !== null) focusIn(content);
+}
+
+/** Moves the focus from a link to the content that it has opened. */
+function useFocusOnArrival(route: Route): void {
+  const { page } = route;
+  const id = page === "session" ? route.id : undefined;
+  const isFirst = useRef(true);
+  useEffect(() => {
+    const isOpening = isFirst.current;
+    isFirst.current = false;
+    const { activeElement } = document;
+    const isFromBar = activeElement !== null && activeElement.closest(".bar") !== null;
+    if (page === "inbox" && (isFromBar || (isOpening && activeElement === document.body))) {
+      if (!focusNextRequest()) focusContent();
+    } else if (isFromBar) focusContent();
+    else if (page === "new-agent" && activeElement?.matches("a")) focusContent(".agents-detail");
+  }, [page, id]);
 }
 
 function Page({ route }: { readonly route: Route }): ReactNode {
@@ -89,8 +125,9 @@ interface PageLinkProps {
 }
 
 function PageLink({ to, current, children }: PageLinkProps): ReactNode {
+  const isCurrent = current.page === to || (to === "agents" && current.page === "new-agent");
   return (
-    <a href={linkTo({ page: to })} aria-current={current.page === to ? "page" : undefined}>
+    <a href={linkTo({ page: to })} aria-current={isCurrent ? "page" : undefined}>
       {children}
     </a>
   );

@@ -5,6 +5,7 @@ import { StrictMode } from "react";
 import { createRoot } from "react-dom/client";
 import { createClient } from "../client/index.ts";
 import { App } from "./app.tsx";
+import { keepFocus } from "./parts/keep-focus.ts";
 import { Problem } from "./parts/problem.tsx";
 import { ServerContext } from "./state/server-context.ts";
 import { watchServer } from "./state/server-store.ts";
@@ -12,7 +13,9 @@ import { signIn } from "./state/sign-in.ts";
 import { applyTheme, storedTheme } from "./state/theme.ts";
 
 applyTheme(storedTheme());
-const root = createRoot(document.getElementById("root") ?? document.body);
+const element = document.getElementById("root") ?? document.body;
+const root = createRoot(element);
+keepFocus(element);
 const token = await signIn();
 if (token === undefined) {
   root.render(

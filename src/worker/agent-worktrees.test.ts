@@ -50,7 +50,7 @@ it("an agent's worktree is kept in its session's directory", async () => {
   expect(await leaveWorktree(owner, worktree)).toBeUndefined();
 });
 
-it("a worktree whose process was lost is kept and named if it was changed, and removed if not", async () => {
+it("the worktree of a lost process is kept and reported if it has changes, and removed otherwise", async () => {
   const { cwd, environment } = createRepository();
   const directory = join(tmpdir(), `retinue-l${process.pid}`);
   onTestFinished(() => rmSync(directory, { recursive: true, force: true }));

@@ -96,7 +96,7 @@ describe("hooks and MCP servers in a project's agent file", () => {
     );
   });
 
-  it("are approved separately in the directories above and below", async () => {
+  it("are approved separately for each directory, above and below the workspace", async () => {
     const options = createProject();
     const below = { ...options, cwd: join(options.cwd, "app") };
     mkdirSync(below.cwd);
@@ -110,7 +110,7 @@ describe("hooks and MCP servers in a project's agent file", () => {
     expect(await partsOf(below)).toMatchObject({ hooks: 1, servers: ["notes", "db"] });
   });
 
-  it("are on for a run that trusts the current content, which trust add approves and shows", async () => {
+  it("are on for a run that trusts the current content, which `trust add` shows and approves", async () => {
     const options = createProject();
     expect(await partsOf({ ...options, trust: true })).toEqual(all);
     const { counts } = await addTrust(options);

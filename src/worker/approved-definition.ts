@@ -16,14 +16,14 @@ export interface ApprovedDefinition {
   readonly definition: AgentDefinition;
   /** Approvals that trusting the directory now would record. */
   readonly approvals: readonly Approval[];
-  /** Reports hooks and MCP servers that are off. */
+  /** Warnings about hooks and MCP servers that are off. */
   readonly diagnostics: readonly Diagnostic[];
 }
 
 /**
- * Removes hooks and MCP servers from a project's agent file that are not identical to what the user approved. They run
- * programs, and the file may have been added or changed since the user trusted the directory. A server that the
- * definition only names is approved where it is configured.
+ * Removes, from a project's agent file, hooks and MCP servers that are not identical to what the user approved. They
+ * run programs, and the file may have been added or changed since the user trusted the directory. A server that the
+ * definition only refers to by name is approved where it is configured.
  */
 export function approvedDefinition(definition: AgentDefinition, directory: ApprovedDirectory): ApprovedDefinition {
   const { hooks, mcpServers, file } = definition;

@@ -4,7 +4,7 @@ import { looksSecret } from "../workspace/index.ts";
 
 /** Returns the sandbox settings in their long form. */
 export function sandboxSettings({ sandbox = "auto" }: Settings): WorkerSessionOptions["sandbox"] {
-  return typeof sandbox === "string" ? { mode: sandbox } : { mode: "auto", ...sandbox };
+  return typeof sandbox === "string" ? { mode: sandbox } : { ...sandbox, mode: sandbox.mode ?? "auto" };
 }
 
 /**

@@ -40,14 +40,14 @@ interface CommandContext extends Pick<HookCommandsOptions, "workspace"> {
   readonly tag: readonly string[];
   readonly signal: AbortSignal;
   /**
-   * Called with a promise that settles when all of the hook's processes have ended, which may be after the hook itself.
+   * Called with a promise that settles when all of the hook's processes have ended. They may outlive the hook itself.
    */
   readonly onSwept: (swept: Promise<void>) => void;
 }
 
 /**
- * Maximum size of an answer. A longer answer is treated as a failure, because a truncated one could mean something
- * else.
+ * Maximum size of an answer. A longer answer is treated as a failure, because a truncated one could have a different
+ * meaning.
  */
 const ANSWER_BYTES = 1_024 * 1_024;
 const ERROR_BYTES = 16 * 1_024;

@@ -81,11 +81,11 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
   const session = await worker.open(limitOptions(asked, rights));
   for (const each of rights.snapshot.skillRoots) places.skills.add(each);
   const worktrees = new Set<string>();
-  /** MCP servers of each connection, with the prefix of their tool names. */
+  /** MCP servers by connection, each with the prefix of its tool names. */
   const connected = new Map<string, readonly { readonly use: McpServerUse; readonly prefix: string }[]>();
   const rootsNow = (): readonly string[] => [root, ...rights.snapshot.additionalDirectories, ...worktrees];
 
-  /** Reads all files again, because they can change after the session began. */
+  /** Reads all files again, because they may have changed since the session began. */
   async function isAllowed(test: (own: OwnRights) => boolean): Promise<boolean> {
     rights = await readOwnRights(worker);
     return test(rights);
@@ -93,7 +93,9 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
 
   const isUsable = (path: string): boolean => within([path], rootsNow()).length > 0;
 
-  /** Reads the settings again before a call. Returns a reason if they forbid the call; undefined if the policy decides. */
+  /**
+   * Reads the settings again before a call. Returns a reason if they forbid the call; otherwise, the policy decides.
+   */
   async function whyForbidden({ name }: ToolCall, connectionId?: string): Promise<string | undefined> {
     try {
       rights = await refreshRights(rights, worker);
@@ -202,7 +204,7 @@ interface AllowedCall {
   readonly at: number;
 }
 
-/** Age in milliseconds up to which the decision about a call, and the settings that were read for it, apply. */
+/** Time in milliseconds for which the decision about a call, and the settings that were read for it, stay valid. */
 const FRESH_MS = 20;
 
 function limitExecutor(executor: ToolExecutor, { limitPolicy, whyForbidden }: Limits): ToolExecutor {
@@ -238,7 +240,7 @@ function limitExecutor(executor: ToolExecutor, { limitPolicy, whyForbidden }: Li
       return judgement;
     },
     execute: async (request, emit, signal) => {
-      // The executor recognizes the call and the policy that it has decided about, and does not decide again.
+      // The executor recognizes a call and a policy that it has already judged, and does not judge them again.
       const known = takeAllowed(request);
       if (known) return executor.execute({ ...request, call: known.call, policy: known.limited }, emit, signal);
       const text = await whyForbidden(request.call);

@@ -40,7 +40,7 @@ export interface LocalWorkerOptions {
   readonly root: string;
   /** State directory, with settings and trust. */
   readonly home: string;
-  /** State directory that the environment names. Records of protected files are kept there, for all sessions. */
+  /** State directory from the environment. Records of protected files are kept there for all sessions. */
   readonly state: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;
@@ -125,7 +125,7 @@ function createSessionSandbox(
   });
 }
 
-/** Returns other sessions, and files that contain keys or tokens. */
+/** Returns the paths of other sessions, and of files that contain keys or tokens. */
 function hiddenPaths(home: string, directory: string): readonly string[] {
   const names = ["projects", "workers", "remote", "settings.json", "server.json", "worker-token"];
   return [...new Set([dirname(dirname(directory)), ...names.map((name) => join(home, name))])];
@@ -240,5 +240,5 @@ function describeCommands(state: SandboxState["kind"], domains: readonly string[
     domains.length === 0
       ? "reach no network except 127.0.0.1"
       : `reach only these hosts and 127.0.0.1: ${domains.join(", ")}`;
-  return `they run in a sandbox, write only to the workspace and temporary directories, and ${network}. Approval does not change this. A result says if the sandbox prevented something: do not repeat that command unchanged. If no other tool can do it, tell the user which command to run.`;
+  return `they run in a sandbox, write only to the workspace and temporary directories, and ${network}. Approval does not change this. If the sandbox prevented something, the result says so: do not repeat that command unchanged. If no other tool can do it, tell the user which command to run.`;
 }

@@ -13,7 +13,7 @@ import {
 } from "../protocol/index.ts";
 import { passedVariables, sandboxSettings } from "./command-settings.ts";
 
-/** Rights that the files on a worker's machine grant in its workspace, whatever a server says. */
+/** Rights that the files on a worker's machine grant in its workspace, regardless of what a server asks for. */
 export interface OwnRights {
   readonly loaded: ProjectSettings;
   readonly snapshot: ProjectSnapshot;
@@ -29,7 +29,7 @@ export async function readOwnRights(worker: WorkerPort): Promise<OwnRights> {
   return { loaded, snapshot: answer.snapshot };
 }
 
-/** Returns the same rights if the settings have not changed since they were read. Throws as `readOwnRights` does. */
+/** Returns the same rights if the settings have not changed since they were read. Throws like `readOwnRights`. */
 export async function refreshRights(rights: OwnRights, worker: WorkerPort): Promise<OwnRights> {
   const loaded = await readValidSettings(worker);
   return isDeepStrictEqual(loaded, rights.loaded) ? rights : readOwnRights(worker);
@@ -107,11 +107,11 @@ export interface UsableDirectories {
   readonly memories: readonly string[];
 }
 
-/** Returns the policy of the worker's machine. A server can't allow what it denies. */
+/** Returns the policy of the worker's machine. A server can't allow what this policy denies. */
 export function ownPolicy({ loaded }: OwnRights, { roots, readable, memories }: UsableDirectories): Policy {
   const { defaultMode } = loaded.settings.permissions ?? {};
   return {
-    // In other modes, people can approve calls that no rule denies. The server reports whether they have.
+    // In other modes, people can approve calls that no rule denies. The server reports whether they have done so.
     mode: defaultMode === "dontAsk" ? "dontAsk" : "default",
     pool: [],
     rules: [...loaded.rules, ...memories.flatMap(memoryRules)],

@@ -28,14 +28,14 @@ import {
 import type { ReviewedFiles } from "../workspace/index.ts";
 import { type TrustedLevels, trustedLevels, unreadFiles } from "./trusted-levels.ts";
 
-/** Directory whose settings are loaded, and whether it is trusted. */
+/** The directory whose settings are loaded, and whether it is trusted. */
 export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file" | "flags" | "managedDirectory"> {
   /** State directory. */
   readonly home: string;
   /** Real path of the workspace. */
   readonly cwd: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-  /** Trusts the workspace even if the user has not trusted it. */
+  /** True to treat the workspace as trusted, even if the user has not trusted it. */
   readonly trust: boolean;
 }
 
@@ -184,7 +184,7 @@ function readServers(file: string): ReadServers {
     const stat = statSync(file);
     // Only regular files are read, because reading a pipe would block.
     if (!stat.isFile() || stat.size > MAX_BYTES)
-      return { problem: `${file} is not a regular file of at most 1 MB. Replace it.` };
+      return { problem: `${file} is not a regular file or is larger than 1 MB. Replace it.` };
     return parseServers(readFileSync(file, "utf8"), file);
   } catch (error) {
     return { problem: `${file} can't be read: ${describeError(error)}` };
@@ -242,7 +242,7 @@ async function addRule(rule: string, file: string, options: KeepOptions): Promis
   if (allow.includes(rule)) return `${rule} is already in ${file}.`;
   const changed = { ...settings, permissions: { ...permissions, allow: [...allow, rule] } };
   const text = `${JSON.stringify(changed, null, 2)}\n`;
-  // A command that is still running may have created the file. Such a file stays suspect.
+  // A command that is still running may have created the file. Such a file is not recorded as reviewed.
   const isOwn = !existsSync(file) || files.isUnchanged(file);
   await writeAtomically(file, text, { mode: 0o644 });
   if (isOwn) files.wrote(file, text);

@@ -71,7 +71,7 @@ describe("a snapshot", () => {
     expect(await worker.snapshot(request)).toEqual({ changed: false });
   });
 
-  it("changes with trust and the user's settings, not only with definitions", async () => {
+  it("changes when trust or the user's settings change, not only when definitions do", async () => {
     const { read, write, trust } = createPlace(files);
     const request = { trusted: false, required: true };
     const untrusted = await read(request);
@@ -84,7 +84,7 @@ describe("a snapshot", () => {
     expect((await read({ ...request, known: trusted.hash })).settingsText).not.toContain("apiKey");
   });
 
-  it("keeps the last good version of a file that is half-written, as long as the worker knows it", async () => {
+  it("keeps the last good version of a half-written file, as long as the worker remembers it", async () => {
     const { read, write, root } = createPlace(files);
     const first = await read();
     write("work/.agents/agents/poet.md", "---\nname: poet\ndescription: [");

@@ -41,13 +41,13 @@ export interface ProjectPlace {
 
 export interface ReadProject {
   readonly snapshot: ProjectSnapshot;
-  /** Definitions as they were read, with hooks and MCP servers that the user did not approve. */
+  /** Definitions as they were read, including hooks and MCP servers that the user has not approved. */
   readonly files?: Snapshot | undefined;
 }
 
 /**
- * Reads everything that a session needs on its workspace's machine. Files that are incomplete now keep their version
- * from `previous`.
+ * Reads everything that a session needs on its workspace's machine. Files that are currently incomplete keep their
+ * version from `previous`.
  */
 export async function readProject(
   place: ProjectPlace,
@@ -142,7 +142,8 @@ function noFiles({ root }: ProjectPlace): FileParts {
 }
 
 /**
- * Creates a snapshot. Parts that most sessions do not use are read on first use, such as when it is written as JSON.
+ * Creates a snapshot. Parts that most sessions do not use are read on first use, for example when the snapshot is
+ * written as JSON.
  */
 function createSnapshot(
   { root: cwd, home }: ProjectPlace,
@@ -202,7 +203,10 @@ function hashOf(snapshot: ProjectSnapshot): string {
   return hashTexts(parts.map((part) => JSON.stringify(part)));
 }
 
-/** Reads the settings that decide which agents are available. All others stay here, because they may contain keys. */
+/**
+ * Reads the settings that decide which agents are available. All other settings stay on this machine, because they may
+ * contain keys.
+ */
 function readSettings({ root: cwd, ...place }: ProjectPlace, trust: boolean): NonNullable<ProjectSnapshot["settings"]> {
   const { agents, origins, settings, problems, rules } = readProjectSettings({ ...place, cwd, trust });
   const needed = Object.entries(settings).filter(([key]) => key === "profile" || key === "subagents");

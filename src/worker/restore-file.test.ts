@@ -31,7 +31,7 @@ function place() {
 
 const made = createHash("sha256").update("made").digest("hex");
 
-it("deletes a file that did not exist before, and nothing that was changed since", async () => {
+it("deletes a file that did not exist before, unless it was changed since", async () => {
   const { workspace, path } = place();
   expect(await restoreFile({ path, content: null, expect: "another" }, workspace)).toMatchObject({ ok: false });
   expect(existsSync(path)).toBe(true);
@@ -40,7 +40,7 @@ it("deletes a file that did not exist before, and nothing that was changed since
 });
 
 it.each([null, Buffer.from("earlier").toString("base64")])(
-  "changes nothing outside if the directory is replaced with a link after the check (content: %s)",
+  "changes nothing outside the workspace if the directory is replaced with a symlink after the check (content: %s)",
   async (content) => {
     const { root, outside, workspace, path } = place();
     const swapping: Workspace = {

@@ -31,7 +31,9 @@ async function restore({ path, content, expect }: FileRestoration, workspace: Wo
   return changed.ok ? { ok: true } : refuse(changed.message);
 }
 
-/** Returns whether a path is in a directory, even if one of its directories has been replaced by a link. */
+/**
+ * Returns whether a path is really in a directory. False if a directory in the path has been replaced with a symlink.
+ */
 async function isInside(path: string, root: string): Promise<boolean> {
   if (!path.startsWith(root + sep)) return false;
   const directory = await realpath(dirname(path)).catch(() => undefined);

@@ -18,7 +18,7 @@ function settingsText(file: string): string {
     return errorCode(error) === "ENOENT" ? `${file} does not exist.` : `${file} can't be read.`;
   }
   const parsed = parseJsonc(text);
-  if ("error" in parsed) return `${file} is not valid: line ${parsed.error.line}: ${parsed.error.message}.`;
+  if ("error" in parsed) return `${file} is invalid: line ${parsed.error.line}: ${parsed.error.message}.`;
   const shown = JSON.stringify(withoutSecrets(parsed.value), null, 1);
   return `${file}:\n${boundText(shown, { maxCharacters: MAX_CHARACTERS }).text}`;
 }

@@ -26,7 +26,7 @@ describe("commandEnvironment", () => {
     expect(commandEnvironment({ [name]: "/value" })[name]).toBe("/value");
   });
 
-  it("keeps addresses only without passwords", () => {
+  it("keeps variables with addresses only if they contain no passwords", () => {
     const given = {
       HTTPS_PROXY: "http://proxy:3128",
       http_proxy: "http://user:pw@proxy:3128",
@@ -54,7 +54,7 @@ describe("commandEnvironment", () => {
 });
 
 describe("pathOutside", () => {
-  it("keeps no directory in the workspace, under any name", () => {
+  it("removes all directories in the workspace, under any name", () => {
     const top = realpathSync(mkdtempSync(join(tmpdir(), "path-")));
     onTestFinished(() => rmSync(top, { recursive: true, force: true }));
     for (const name of ["ws/.venv/bin", "ws-other/bin"]) mkdirSync(join(top, name), { recursive: true });

@@ -4,8 +4,8 @@ import { isWithin } from "../lib/index.ts";
 import { adaptEnvironment, isShellHook, STANDARD_PATH } from "./scrub-environment.ts";
 
 /**
- * Selects the variables that commands from a model get: those that are known to be harmless, and those that the
- * settings name. `pass` contains names, and prefixes of names, which end in `*`.
+ * Selects the variables for commands from a model: those that are known to be harmless, and those that the settings
+ * name. `pass` contains names, and prefixes of names, which end in `*`.
  */
 export function commandEnvironment(
   environment: Readonly<Record<string, string | undefined>>,
@@ -35,7 +35,7 @@ export function readOnlyEnvironment(
 
 /**
  * Removes directories from PATH in which a repository could provide `ls` or `git`: those in the given places, and those
- * of version managers (asdf, mise, pyenv and others), whose programs run whatever a file in the repository names.
+ * of version managers (asdf, mise, pyenv and others), which run programs that a file in the repository can choose.
  */
 export function pathOutside(path: string, places: readonly string[]): string {
   const isInside = (entry: string): boolean =>
@@ -57,8 +57,8 @@ function realPath(path: string): string {
 }
 
 /**
- * Without these settings, even `npm ls` creates the cache and logs that the project's .npmrc names, and asks the
- * registry that this file names for a newer npm.
+ * Without these settings, even `npm ls` creates the cache and logs that the project's .npmrc names, and checks the
+ * registry named there for a newer npm.
  */
 const npmSettings: Readonly<Record<string, string>> = {
   npm_config_cache: "/dev/null",
@@ -80,7 +80,7 @@ function hasPassword(value: string): boolean {
   return /:\/\/[^/\s]*@/.test(value) || /^[^/\s]*@/.test(value);
 }
 
-/** Variables with addresses of proxies and registries, which are passed on unless they contain a password. */
+/** Variables with addresses of proxies and registries, which are kept unless they contain a password. */
 const addresses: ReadonlySet<string> = new Set([
   ...["HTTP_PROXY", "HTTPS_PROXY", "ALL_PROXY", "FTP_PROXY", "NO_PROXY"],
   ...["GOPROXY", "NPM_CONFIG_REGISTRY", "PIP_INDEX_URL", "UV_INDEX_URL"],
@@ -88,7 +88,7 @@ const addresses: ReadonlySet<string> = new Set([
 
 /** Names of harmless variables, in upper case. None of them makes a program run another program. */
 const harmless: ReadonlySet<string> = new Set([
-  // The user, the terminal and the system.
+  // Variables about the user, the terminal and the system.
   ...["LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME", "LC_ADDRESS"],
   ...["LC_IDENTIFICATION", "LC_MEASUREMENT", "LC_NAME", "LC_PAPER", "LC_TELEPHONE", "LC_TERMINAL"],
   ...["LC_TERMINAL_VERSION", "XDG_CONFIG_HOME", "XDG_DATA_HOME", "XDG_CACHE_HOME", "XDG_STATE_HOME", "XDG_BIN_HOME"],
@@ -143,7 +143,7 @@ const harmless: ReadonlySet<string> = new Set([
   ...["PYENV_ROOT", "PYENV_VERSION", "VIRTUAL_ENV", "CONDA_PREFIX", "CONDA_DEFAULT_ENV", "CONDA_EXE", "POETRY_HOME"],
   ...["PIPX_HOME", "UV_CACHE_DIR", "PIP_CACHE_DIR", "PIP_DISABLE_PIP_VERSION_CHECK", "PYTHONDONTWRITEBYTECODE"],
   ...["PYTHONUNBUFFERED", "PYTHONIOENCODING", "PYTHONUTF8", "TOKENIZERS_PARALLELISM"],
-  // C and other languages.
+  // Variables for C and other languages.
   ...["RBENV_ROOT", "RBENV_VERSION", "GEM_HOME", "GEM_PATH", "BUNDLE_PATH", "RVM_PATH", "ASDF_DIR", "ASDF_DATA_DIR"],
   ...["MISE_DATA_DIR", "DOTNET_ROOT", "DOTNET_CLI_TELEMETRY_OPTOUT", "OPAM_SWITCH_PREFIX", "NIX_PATH", "NIX_PROFILES"],
   ...[

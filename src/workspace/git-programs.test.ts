@@ -34,7 +34,7 @@ describe("git in an untrusted directory", () => {
     ['[includeIf "gitdir:/"]\npath = more'],
     ['[filter "lfs"]\nclean = git-lfs clean -- %f\n[lfs "customtransfer.x"]\npath = evil'],
     ['[filter "lfs"]\nclean = git-lfs clean -- %f; evil'],
-  ])("needs approval if its configuration names programs: %j", (config) => {
+  ])("needs approval if the repository's configuration names programs: %j", (config) => {
     const cwd = createRepository({ ".git/config": config });
     expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, ".git/config"), checked: true });
   });
@@ -46,11 +46,11 @@ describe("git in an untrusted directory", () => {
       '[filter "lfs"]\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n\tclean = git-lfs clean -- %f\n',
     ],
     [""],
-  ])("runs as usual if its configuration names none: %j", (config) => {
+  ])("runs as usual if the repository's configuration names none: %j", (config) => {
     expect(findGitPrograms(createRepository({ ".git/config": config }))).toBeUndefined();
   });
 
-  it("needs approval wherever git would find such a configuration", () => {
+  it("needs approval wherever git would find a configuration that names programs", () => {
     const above = createRepository({ ".git/config": evil, "src/a/b.ts": "" });
     expect(findGitPrograms(join(above, "src/a"))).toBeDefined();
     const linked = createRepository({ ".git": "gitdir: store/worktrees/w\n", "store/config": evil });
@@ -68,7 +68,7 @@ describe("git in an untrusted directory", () => {
     [".git/config", (path: string) => symlinkSync("/dev/zero", path)],
     [".git/config", createHuge],
     [".git/commondir", (path: string) => execFileSync("mkfifo", [path])],
-  ])("needs approval if reading its configuration could block: %s %s", (name, create) => {
+  ])("needs approval if reading the repository's configuration could block: %s %s", (name, create) => {
     const cwd = createRepository({ ".git/HEAD": "ref: refs/heads/main" });
     create(join(cwd, name));
     expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, name), checked: false });

@@ -12,7 +12,7 @@ it.each([
   ["## feature/a.b...origin/feature/a.b [gone]", "feature/a.b"],
   ["## No commits yet on trunk", "trunk"],
   ["## HEAD (no branch)", undefined],
-])("reads the branch of %s", (line, branch) => {
+])("reads the branch from %s", (line, branch) => {
   expect(parseStatus(`${line}\n`)).toEqual({ branch, changes: [], changed: 0 });
 });
 
@@ -23,7 +23,7 @@ it("lists the first twenty changes and counts all of them", () => {
   expect(changed).toBe(30);
 });
 
-it("returns an empty state if the configuration is a pipe, which would block git", async () => {
+it("returns an empty state if the configuration is a named pipe, which would block git", async () => {
   const root = mkdtempSync(join(tmpdir(), "git-state-"));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   execFileSync("git", ["init", "-q", root]);
@@ -32,7 +32,7 @@ it("returns an empty state if the configuration is a pipe, which would block git
   expect(await readGitState(root, process.env)).toEqual({});
 });
 
-it("does not run a git from the directory, even if it is on the PATH", async () => {
+it("does not run a git from the directory, even if that git is on the PATH", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "git-state-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true }));
   execFileSync("git", ["init", "-q", "-b", "trunk", root]);

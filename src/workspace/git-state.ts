@@ -4,13 +4,16 @@ import type { GitState } from "../ports/index.ts";
 import { type Environment, openGit } from "./worktrees/git.ts";
 
 /**
- * Time limit for git. A longer delay before the first request would be noticeable, and the agent can find out the state
- * later.
+ * Time limit for git. A longer delay before the first request would be noticeable, and the agent can still look up the
+ * state later.
  */
 const LIMIT_MS = 1_500;
 const MOST_CHANGES = 20;
 
-/** Returns the nearest directory that contains a `.git` entry, from the given one upwards, without running git. */
+/**
+ * Returns the nearest directory that contains a `.git` entry, starting at the given one and going up, without running
+ * git.
+ */
 export function repositoryRoot(directory: string): string | undefined {
   if (existsSync(join(directory, ".git"))) return directory;
   const above = dirname(directory);

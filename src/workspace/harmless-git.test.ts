@@ -42,7 +42,7 @@ function canary(name: string, rest = "cat"): string {
   return `touch ${canaries}/${name}; ${rest}`;
 }
 
-/** Runs a command read-only, or with the rights of a command that a rule allows. */
+/** Runs a command read-only, or with the permissions of a command that a rule allows. */
 async function run(
   command: string,
   profile: "reads" | "allowed" = "reads",
@@ -64,7 +64,7 @@ async function run(
   return output;
 }
 
-/** Creates a repository whose configuration names a program in every place where git would run one. */
+/** Creates a repository whose configuration names a program wherever git would run one. */
 function createTrap(): void {
   git(root, "init", "-q");
   writeFileSync(
@@ -177,7 +177,7 @@ const reading = [
 ];
 
 describe("git in a read-only command", () => {
-  it("runs no program that the repository configures, unlike a command that a rule allows", async () => {
+  it("runs no program that the repository configures, unlike in a command that a rule allows", async () => {
     createTrap();
     const script = reading.map((command) => `{ ${command}; } </dev/null`).join("; ");
     const output = await run(script);
@@ -229,12 +229,12 @@ describe("git in a read-only command", () => {
     expect(readdirSync(canaries)).toEqual(["clean"]);
   });
 
-  it("runs no program whose name is not text in the user's locale", async () => {
+  it("runs no program whose name is invalid text in the user's locale", async () => {
     git(root, "init", "-q");
     writeFileSync(join(root, "f"), "one\n");
     git(root, "add", "f");
     git(root, "commit", "-qm", "one");
-    // UTF-8 never uses this byte.
+    // This byte never occurs in UTF-8.
     const bytes = (text: string): Buffer => Buffer.from(text, "latin1");
     const program = (key: string): string => `${key} = ${JSON.stringify(canary(key))}\n`;
     writeFileSync(join(root, ".gitattributes"), bytes("* filter=a\xff diff=b\xff\n"));
@@ -328,14 +328,14 @@ describe("git in a read-only command", () => {
           writeFileSync(join(own, "HEAD"), "ref: refs/heads/main\n");
         },
       ],
-    ])("shows nothing if %s leads to it", async (_, lead) => {
+    ])("shows nothing if %s points to that repository", async (_, lead) => {
       lead();
       expect(await run("git log -1 --format=%s")).toMatch(refused);
       mkdirSync(join(root, "sub"));
       expect(await run("cd sub && git log -1 --format=%s")).toMatch(refused);
     });
 
-    it("is used if it knows the working tree: as a worktree or as a submodule", async () => {
+    it("works if that repository refers back to the working tree, as for a worktree or submodule", async () => {
       for (const relative of ["false", "true"]) {
         rmSync(root, { recursive: true });
         git(join(top, "private"), "-c", `worktree.useRelativePaths=${relative}`, "worktree", "add", "-qf", root);
@@ -349,7 +349,7 @@ describe("git in a read-only command", () => {
     });
   });
 
-  it("behaves as usual otherwise", async () => {
+  it("behaves as usual in an ordinary repository", async () => {
     git(root, "init", "-q");
     git(root, "commit", "-q", "--allow-empty", "-m", "one");
     expect(await run("git log --format=%s; git --version | cut -d. -f1; git; git nothing")).toMatch(
@@ -364,7 +364,7 @@ describe("git in a read-only command", () => {
 });
 
 describe("the directory of Retinue's own git", () => {
-  it("is removed after a kill when another process creates its own", async () => {
+  it("is removed by another process if its own process was killed", async () => {
     const ended = spawnSync("true").pid;
     const left = join(tmpdir(), `retinue-git-${ended}-left`);
     const used = join(tmpdir(), `retinue-git-${process.pid}-used`);

@@ -59,7 +59,7 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
   ["protocol.ext.allow", "never"],
   ["gc.auto", "0"],
   ["maintenance.auto", "false"],
-  // A submodule has its own configuration.
+  // A submodule has its own configuration, which may name programs.
   ["submodule.recurse", "false"],
   ["diff.ignoreSubmodules", "dirty"],
   ["diff.submodule", "short"],
@@ -71,8 +71,8 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
 let created: string | undefined;
 
 /**
- * Removes the directories of processes that were killed. If such a process is still running in a container where it has
- * another id, it creates its directory again when it needs it.
+ * Removes the directories of processes that were killed. If one of these processes is still running in a container,
+ * under a different id, it creates its directory again when needed.
  */
 function sweepLeftovers(): void {
   try {
@@ -106,8 +106,8 @@ function directoryOfGit(): string {
 }
 
 /**
- * Settings that name programs and whose own names a repository can choose, and settings that name files, which may be
- * anywhere. The names are written as git prints them.
+ * Settings that name programs and that a repository can give any name, and settings that name files at any path. The
+ * names are spelled as git prints them.
  */
 const chosenSettings = [
   "diff\\.external",
@@ -164,7 +164,7 @@ for word do
 done
 [ -n "$subcommand" ] || exec "$git" "$@"
 
-# In other locales, "." and "*" do not match bytes that are no characters, but a name may contain any byte.
+# In other locales, "." and "*" do not match bytes that are not valid characters, but a name may contain any byte.
 locale=\${LC_ALL-unset}
 export LC_ALL=C
 refuse() {
@@ -172,7 +172,7 @@ refuse() {
   exit 128
 }
 
-# A repository elsewhere must know this working tree, because anyone can write a file that leads there.
+# A repository elsewhere must refer back to this working tree, because anyone can write a file that points to it.
 absolute() {
   case $2 in
     /*) path=$2 ;;

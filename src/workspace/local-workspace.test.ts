@@ -37,7 +37,7 @@ function run(
   return { ...started, output };
 }
 
-/** A killed orphan stays listed until it is reaped. */
+/** Returns whether a process is running. A killed orphan stays listed until it is reaped. */
 function isRunning(pid: number): boolean {
   try {
     return !/^State:\s+[ZX]/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));
@@ -46,7 +46,7 @@ function isRunning(pid: number): boolean {
   }
 }
 
-/** Blocks the event loop, as a busy machine does. */
+/** Blocks the event loop, to simulate a busy machine. */
 function standStill(milliseconds: number): void {
   for (const end = performance.now() + milliseconds; performance.now() < end; );
 }
@@ -55,7 +55,7 @@ describe("a read-only process without a sandbox", () => {
   it.each([
     ["the workspace", "bin", ""],
     ["the repository around it", "bin", "packages/a"],
-  ])("runs no program from %s, not even as its shell", async (_, directory, own) => {
+  ])("runs no program from %s, not even a shell", async (_, directory, own) => {
     execFileSync("git", ["init", "-q", root]);
     mkdirSync(join(root, directory));
     mkdirSync(join(root, own), { recursive: true });
@@ -137,7 +137,7 @@ describe("createLocalWorkspace", () => {
     await started.end();
   });
 
-  it("reads all output of a finished program, even if it was paused", async () => {
+  it("reads all output of a program that has finished, even if reading was paused", async () => {
     const started = run("head -c 300000 /dev/zero | tr '\\0' x");
     started.pause();
     setTimeout(started.resume, 50);
@@ -151,7 +151,7 @@ describe("createLocalWorkspace", () => {
       command: "echo",
       args: ["first"],
       tag: `test-${process.pid}`,
-      // Node reaps the late process together with this one, before it looks for output of the late process.
+      // Node reaps the late process together with this one, before it looks for the late process's output.
       onOutput: () => {
         writeFileSync(join(root, "go"), "");
         while (isRunning(late.pid ?? 0));
@@ -177,7 +177,7 @@ describe("createLocalWorkspace", () => {
     },
   );
 
-  it("writes to a process whose input stays open, and reports if it no longer reads", async () => {
+  it("writes to a process whose input stays open, and reports when the process no longer reads", async () => {
     const { input, exited, output } = run("read first; read second; echo $first-$second", { stdinOpen: true });
     expect(await input?.write("one\n")).toBe(true);
     expect(await input?.write(Buffer.from("two\n"))).toBe(true);
@@ -186,7 +186,7 @@ describe("createLocalWorkspace", () => {
     expect(await input?.write("three\n")).toBe(false);
   });
 
-  it("lets a process see the end of its input", async () => {
+  it("signals the end of input to a process", async () => {
     const { input, exited, output } = run("cat; echo over", { stdin: "a", stdinOpen: true });
     await input?.write("b");
     input?.end();
@@ -195,7 +195,7 @@ describe("createLocalWorkspace", () => {
     expect(await input?.write("c")).toBe(false);
   });
 
-  it("has no writable input unless requested", async () => {
+  it("provides no writable input unless requested", async () => {
     expect(run("true").input).toBeUndefined();
   });
 });

@@ -6,7 +6,7 @@ import { describe, expect, it } from "vitest";
 import { scrubEnvironment } from "./scrub-environment.ts";
 
 describe("scrubEnvironment", () => {
-  it("drops secrets by name, in any case", () => {
+  it("drops secrets by name, in upper or lower case", () => {
     const names = [
       "ANTHROPIC_API_KEY",
       "ANTHROPIC_AUTH_TOKEN",
@@ -27,7 +27,7 @@ describe("scrubEnvironment", () => {
   it.each([
     ["node_modules/.bin:/usr/bin::./bin:.:/bin:", "/usr/bin:/bin"],
     [".", "/usr/local/bin:/usr/bin:/bin"],
-  ])("does not look for programs in the workspace: PATH %s", (PATH, left) => {
+  ])("keeps no directories in the workspace on the PATH: %s", (PATH, left) => {
     expect(scrubEnvironment({ PATH })["PATH"]).toBe(left);
   });
 

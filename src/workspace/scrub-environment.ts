@@ -66,7 +66,7 @@ function absolutePath({ PATH }: Record<string, string>): Record<string, string> 
 
 export const STANDARD_PATH = "/usr/local/bin:/usr/bin:/bin";
 
-/** Adds git configuration after that already in the environment, because the last value wins. */
+/** Appends git configuration to any that is already in the environment, because the last value wins. */
 export function addGitConfiguration(
   environment: Readonly<Record<string, string>>,
   settings: readonly (readonly [key: string, value: string])[],

@@ -82,8 +82,8 @@ function withoutOwnPrograms({ root, plainEnvironment }: ProcessContext): Readonl
 
 function writeTo(stdin: Writable): ProcessInput {
   return {
-    // The error itself does not matter: a process that does not read has exited or will exit soon, and `exited` reports
-    // why.
+    // The error itself does not matter. A process that does not read its input has exited or will exit soon, and
+    // `exited` reports why.
     write: (data) => new Promise((resolve) => stdin.write(data, (error) => resolve(!error))),
     end: () => void stdin.end(),
   };

@@ -4,7 +4,7 @@ import { describe, expect, it } from "vitest";
 import { performTask, toolNames } from "./perform-task.ts";
 
 describe("Bash", () => {
-  it("runs allowed commands and reports command and exit code as facts", async () => {
+  it("runs allowed commands, and the facts of its run include each command with its exit code", async () => {
     const { outcomes, results, result } = await performTask({
       agent: "Bash",
       say: "Say hello.",

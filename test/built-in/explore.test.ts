@@ -31,7 +31,7 @@ describe("Explore", () => {
     expect(results[1]).toContain("main.ts");
   });
 
-  it("has only read-only tools, and knows the three levels of thoroughness", async () => {
+  it("has only read-only tools, and a prompt that names the three levels of thoroughness", async () => {
     const done = await performTask({
       agent: "explore",
       say: "very thorough: how does parse work?",
@@ -66,7 +66,7 @@ describe("Explore", () => {
     expect(existsSync(join(cwd, "ran.txt"))).toBe(false);
   });
 
-  it("is reminded at the end of every user turn that it is read-only, in unchanged bytes", async () => {
+  it("is reminded at the end of every user turn, with the same bytes, that it is read-only", async () => {
     const { requests } = await performTask({
       agent: "Explore",
       say: "medium: list src",

@@ -68,7 +68,7 @@ describe("general-purpose", () => {
     expect(readFileSync(join(cwd, "greet.sh"), "utf8")).toBe(files["greet.sh"]);
   });
 
-  it("does not get a tool that the session removes", async () => {
+  it("does not get a tool that the session excludes", async () => {
     const done = await performTask({
       agent: "general-purpose",
       say: "Run it.",

@@ -32,7 +32,7 @@ describe("a project's agent", () => {
       files: { ...inProject, ...memory },
       steps: hello,
     });
-    // Edit and Write are only for its memory.
+    // The agent may use Edit and Write only in its memory.
     expect(toolNames(done)).toEqual(["Read", "Edit", "Write", "Bash"]);
     expect(done.head.system.startsWith("You review changes.")).toBe(true);
     expect(done.head.system).toContain("Two spaces, no semicolons.");
@@ -78,7 +78,7 @@ describe("a project's agent", () => {
     expect(existsSync(join(cwd, "ran.txt"))).toBe(false);
   });
 
-  it("is reported with its file, line and advice if it did not load", async () => {
+  it("is reported with its file, line and a suggested fix if it does not load", async () => {
     const files = { ".agents/agents/mute.md": "---\nname: mute\n---\nSay nothing.\n" };
     const failed = await performTask({ agent: "mute", say: "?", trusted: true, files, steps: [] }).catch(
       (error: unknown) => error,
@@ -96,7 +96,7 @@ describe("a project's agent", () => {
   });
 });
 
-describe("an agent passed with the call", () => {
+describe("an agent defined by the program", () => {
   const agents = { poet: { description: "Writes verse.", prompt: "You rhyme.", tools: ["Read"] } };
 
   it("works without any file", async () => {

@@ -89,7 +89,7 @@ describe("retinue-guide", () => {
     expect(await effect("retinue-guide", "https://ai.google.dev/docs", ["WebFetch"])).toBe("deny");
   });
 
-  it("is denied anything that needs approval, without a request", async () => {
+  it("is denied anything that needs approval, without an approval request", async () => {
     const asked: string[] = [];
     const { outcomes } = await performTask({
       agent: "retinue-guide",

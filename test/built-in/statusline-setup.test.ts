@@ -40,7 +40,7 @@ describe("statusline-setup", () => {
     });
   });
 
-  it("has Read and Edit, and knows this installation's settings file", async () => {
+  it("has Read and Edit, and a prompt that names this installation's settings file", async () => {
     const done = await performTask({ agent: "statusline-setup", say: "Show the branch.", steps: [{ text: "Which?" }] });
     expect(toolNames(done)).toEqual(["Read", "Edit"]);
     expect(done.head.system).toContain(join(done.home, "settings.json"));

@@ -121,7 +121,7 @@ describe("Verification, started by the main agent,", () => {
   it.each([
     ["pass but ran nothing", "Looks good.\n**VERDICT: pass**", "it reported pass, but it ran no command"],
     ["no verdict", "Looks good.", "the report has no verdict"],
-  ])("is inconclusive with the reason if it reports %s", async (_, text, reason) => {
+  ])("is inconclusive if it reports %s, and the reason is given", async (_, text, reason) => {
     const { notice } = await verify([{ text }]);
     expect(notice).toContain(`Looks good.\nVERDICT: inconclusive (${reason})`);
     expect(notice).not.toMatch(/VERDICT: pass/);
@@ -158,7 +158,7 @@ describe("Verification, started by the main agent,", () => {
     expect(notice).toContain("attack.mjs");
   });
 
-  it("has no more rights than a stricter parent's mode, so nothing runs and nothing passes", async () => {
+  it("has no more rights than a stricter parent's mode grants, so nothing runs and nothing passes", async () => {
     const { cwd, results, notice } = await verify(
       [{ calls: [bash("touch made.txt")] }, { text: "Nothing could be run.\nVERDICT: inconclusive" }],
       { permissionMode: "dontAsk" },

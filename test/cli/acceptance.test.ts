@@ -13,7 +13,7 @@ describe("--acceptance", () => {
   it("reports verified work if every command exits with 0", async () => {
     const place = createPlace();
     const given = [...check("touch one"), ...check("touch two")];
-    // Otherwise, a notice appears on standard error where no sandbox is available.
+    // Without this setting, a notice appears on standard error where no sandbox is available.
     mkdirSync(place.home, { mode: 0o700 });
     writeFileSync(join(place.home, "settings.json"), JSON.stringify({ sandbox: "off" }));
     const run = await retinue([...words, ...given], { ...place, server: await talker() });
@@ -22,7 +22,7 @@ describe("--acceptance", () => {
     expect(["one", "two"].map((name) => existsSync(join(place.cwd, name)))).toEqual([true, true]);
   });
 
-  it("results in exit code 4 if one fails, after a second attempt, with its output", async () => {
+  it("results in exit code 4, and shows the output, if a command fails again after a second attempt", async () => {
     const server = await serve([says("Made."), says("Mended.")]);
     const place = createPlace();
     const run = await retinue([...words, ...check("echo the tests are red; exit 7")], { ...place, server });
@@ -66,7 +66,7 @@ describe("--acceptance", () => {
     expect(existsSync(join(place.cwd, "one"))).toBe(false);
   });
 
-  it("applies with --agent if the definition contains it, under that agent's rules", async () => {
+  it("can come from the definition of the --agent agent, whose rules then apply", async () => {
     const place = createPlace();
     const directory = join(place.home, "..", ".agents/agents");
     mkdirSync(directory, { recursive: true });

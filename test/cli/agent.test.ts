@@ -6,7 +6,7 @@ import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
 
 const json = ["--output-format", "json"];
 
-it("a built-in agent works as the main agent with its tools and model, whatever is permitted", async () => {
+it("a built-in agent works as the main agent with its own tools and model, even if everything is permitted", async () => {
   const place = createPlace();
   const server = await serve([
     { content: [{ tool: "Write", input: { file_path: "a.txt", content: "a" } }] },
@@ -29,7 +29,7 @@ it("a model flag takes precedence over the agent's model", async () => {
   expect(server.requests[0]?.body).toMatchObject({ model: expect.stringContaining("opus") });
 });
 
-it("a project's agent works if the directory is trusted, and is explained if it is not", async () => {
+it("a project's agent works if the directory is trusted; otherwise, the error explains why it does not", async () => {
   const place = createPlace();
   mkdirSync(join(place.cwd, ".claude/agents"), { recursive: true });
   const file = "---\nname: reviewer\ndescription: Reviews.\ntools: Read, Grep\n---\nYou review changes.\n";
@@ -45,7 +45,7 @@ it("a project's agent works if the directory is trusted, and is explained if it 
   expect(systemOf(server.requests[0]!)).toContain("You review changes.");
 });
 
-it("an agent from the command line works at once", async () => {
+it("an agent defined on the command line works", async () => {
   const server = await serve([{ content: "A rhyme." }]);
   const agents = JSON.stringify({ poet: { description: "Writes verse.", prompt: "You rhyme.", tools: "Read" } });
   const ended = await retinue(["-p", "--agents", agents, "--agent", "poet", "Rhyme."], { ...createPlace(), server });
@@ -53,7 +53,7 @@ it("an agent from the command line works at once", async () => {
   expect(systemOf(server.requests[0]!)).toContain("You rhyme.");
 });
 
-it("unknown fields of an agent from the command line are reported once", async () => {
+it("unknown fields of an agent defined on the command line are reported once", async () => {
   const poet = { description: "Writes verse.", prompt: "You rhyme.", tools: "Read", meter: "iamb" };
   const agents = JSON.stringify({ poet, other: { description: "Sings.", prompt: "You sing.", modle: "small" } });
   for (const who of [["--agent", "poet"], []]) {
@@ -65,14 +65,14 @@ it("unknown fields of an agent from the command line are reported once", async (
   }
 });
 
-it("an agent with an initial prompt needs no other; one without is rejected and leaves no session", async () => {
+it("an agent with an initial prompt needs no other prompt; without any prompt, no session is created", async () => {
   const place = createPlace();
   const server = await serve([{ content: "A rhyme." }]);
   const poet = { description: "Writes verse.", prompt: "You rhyme.", initialPrompt: "Write a verse." };
   const words = ["-p", "--agents", JSON.stringify({ poet, mute: { ...poet, initialPrompt: " " } }), "--agent"];
   const mute = await retinue([...words, "mute"], { ...place, server });
   expect(mute).toMatchObject({ code: 2, stdout: "" });
-  expect(mute.stderr).toMatch(/no prompt, and agent "mute" has no initialPrompt. Write one, as in: retinue -p "/);
+  expect(mute.stderr).toMatch(/no prompt, and agent "mute" has no initialPrompt. Pass one, as in: retinue -p "/);
   expect((await retinue(["sessions", "list", "--json"], place)).stdout).toBe("[]\n");
   const begun = await retinue([...words, "poet"], { ...place, server });
   expect(begun).toMatchObject({ code: 0, stdout: "A rhyme.\n", stderr: "" });
@@ -95,7 +95,7 @@ it("an agent whose file can't be read is reported with the reason", async () => 
   );
 });
 
-it("an unknown agent is reported with the available ones", async () => {
+it("an unknown agent is reported with a list of available agents", async () => {
   const ended = await retinue(["-p", "--agent", "explorer", "Hello?"], createPlace());
   expect(ended.code).toBe(2);
   expect(ended.stderr).toMatch(/no agent "explorer"\. Did you mean "Explore"\? Available agents: /);

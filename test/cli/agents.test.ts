@@ -87,7 +87,7 @@ describe("retinue agents check", () => {
     expect(run.stderr).toMatch(/settings\.json:4: agents\.idle: There is no "prompt"/);
   });
 
-  it("accepts another text file in an agents directory, unless the file itself is named", async () => {
+  it("tolerates other text files in an agents directory, but not if the command names one of them", async () => {
     const place = createPlace();
     write(place, { ".claude/agents/reviewer.md": reviewer, ".claude/agents/README.md": "# Agents\n" });
     expect(await retinue(["agents", "check"], place)).toMatchObject({
@@ -99,7 +99,7 @@ describe("retinue agents check", () => {
     expect(named.stdout).toMatch(/^\.claude\/agents\/README\.md:1: error: .* \[no_frontmatter\]\n {2}→ /);
   });
 
-  it("names files that are not agents, and counts those that don't load like every other command", async () => {
+  it("lists files that are not agents, and counts files that don't load in the same way as other commands", async () => {
     const place = createPlace();
     write(place, {
       ".agents/agents/reviewer.md": reviewer,
@@ -113,7 +113,7 @@ describe("retinue agents check", () => {
     expect(checked.code).toBe(1);
     expect(checked.stdout.split("\n").filter((line) => !line.startsWith("  "))).toEqual([
       expect.stringMatching(/notes\.md:1: warning: The file has no frontmatter, so it is not an agent\. /),
-      expect.stringMatching(/open\.md:1: error: The line "---" is missing before the first field/),
+      expect.stringMatching(/open\.md:1: error: The "---" line before the first field is missing/),
       expect.stringMatching(/silent\.md:2: error: /),
       expect.stringMatching(/unread\.md:2: error: /),
       expect.stringMatching(/unread\.md:1: notice: This file is not read, because .* takes precedence/),
@@ -128,11 +128,11 @@ describe("retinue agents check", () => {
     expect(listed.stdout).toMatch(/notes\.md:1: warning: The file has no frontmatter/);
     expect(listed.stdout).not.toContain("README.md");
     const { stderr } = await retinue(["-p", "Map this repository"], place);
-    expect(stderr).toContain("open.md:1: The line");
+    expect(stderr).toContain('open.md:1: The "---" line');
     expect(stderr).not.toMatch(/notes|README/);
   });
 
-  it("agrees with a run about .markdown files and about invalid agents in settings", async () => {
+  it("treats .markdown files and invalid agents in settings in the same way as a run", async () => {
     const place = createPlace();
     write(place, { ".agents/agents/reviewer.markdown": reviewer });
     expect((await retinue(["agents", "check"], place)).stdout).toBe("1 agent and 0 skills load.\n");
@@ -186,7 +186,7 @@ describe("retinue agents list", () => {
     );
   });
 
-  it("contains the project's agents with --trust: cost, what each overrides, and how to see problems", async () => {
+  it("contains the project's agents with --trust: their cost, what they override, and how to see their problems", async () => {
     const place = createPlace();
     write(place, {
       ".claude/agents/reviewer.md": reviewer,
@@ -230,7 +230,7 @@ describe("retinue agents list", () => {
   });
 });
 
-describe("retinue agents list, by settings", () => {
+describe("retinue agents list, with settings", () => {
   it("shows which built-in agents are disabled and why, and which agents are hidden", async () => {
     const place = createPlace();
     mkdirSync(place.home);
@@ -257,7 +257,7 @@ describe("retinue agents list, by settings", () => {
     }
   });
 
-  it("reports what checking single files can't: clashes, and problems in settings", async () => {
+  it("reports problems that can't be found by checking single files: clashes, and problems in settings", async () => {
     const place = createPlace();
     mkdirSync(place.home);
     const file = join(place.home, "settings.json");
@@ -374,7 +374,7 @@ describe("retinue agents lint", () => {
     expect(run.stdout).toMatch(/^2 agents: \d+ findings\.$/m);
   });
 
-  it("accepts names, and checks every agent without arguments", async () => {
+  it("accepts names, and without arguments checks every agent", async () => {
     const place = createPlace();
     const good = reviewer.replace("was changed.", "was changed. Does not edit.");
     write(place, { ".agents/agents/helper.md": vague, ".agents/agents/Plan.md": good.replace("reviewer", "Plan") });
@@ -418,7 +418,7 @@ describe("retinue agents new", () => {
     expect(readFileSync(file, "utf8")).toBe(before);
   });
 
-  it("says that an agent in an untrusted directory is not loaded, with the command", async () => {
+  it("says that an agent in an untrusted directory is not loaded, and which command trusts the directory", async () => {
     const place = createPlace();
     const create = async (name: string, ...words: string[]) =>
       (

@@ -27,7 +27,7 @@ describe("bad usage", () => {
     [["-p", "x", "--resume", "a", "--continue"], /--resume and --continue/],
     [["-p", "x", "--include-partial-messages"], /stream-json/],
     [["-p", "x", "--cwd", "does/not/exist"], /does\/not\/exist does not exist.*--cwd/],
-    [["-p", "x", "--agents", "{poet"], /--agents is not JSON.*Write --agents '/],
+    [["-p", "x", "--agents", "{poet"], /--agents is not JSON.*Use --agents '/],
     [["-p", "x", "--agents", "my/agents.json"], /--agents is not JSON.*"\$\(cat my\/agents\.json\)"/],
     [["-p", "x", "--disallowed-tools", "Baash(rm *)"], /--disallowed-tools: `Baash\(rm \*\)`.*Did you mean "Bash"\?/],
     [["sessions", "list", "-C", "does/not/exist"], /does\/not\/exist does not exist.*--cwd/],
@@ -88,7 +88,7 @@ describe("bad configuration", () => {
     expectComplaint(run, { code: 2, says });
   });
 
-  it("a model that the provider does not know", async () => {
+  it("a model that is unknown to the provider", async () => {
     const place = createPlace();
     const server = await serve([{ reply: { content: "no" }, times: "always" }], { models: ["known-model"] });
     const run = await retinue(["-p", "x", "--model", "unknown-model"], { ...place, server });
@@ -104,7 +104,7 @@ describe("bad configuration", () => {
   });
 
   // Root ignores file modes, but not even root can create files in this directory.
-  it.runIf(process.platform === "linux")("a state directory that can't be written", async () => {
+  it.runIf(process.platform === "linux")("a state directory that is not writable", async () => {
     const run = await retinue(["-p", "x"], { ...createPlace(), environment: { RETINUE_HOME: "/sys/kernel/retinue" } });
     expectComplaint(run, { code: 2, says: /state directory \/sys\/kernel\/retinue\b.*RETINUE_HOME/ });
   });

@@ -44,10 +44,10 @@ const pathOf = (started: string): string => started.slice(0, started.indexOf(" [
 const nameOf = (started: string): string => basename(pathOf(started));
 
 describe.skipIf(!canTrace())("before trust (observed with strace)", () => {
-  it("no command starts a program from or because of a project; afterwards, they do", async () => {
+  it("no command starts a program that a project contains or configures; after trust, commands do", async () => {
     const place = createPlace();
     const { canary, sprung, configureGit } = setTraps(place);
-    // In a sandbox, fewer traps could be triggered.
+    // A sandbox would keep some traps from being triggered.
     write({ cwd: place.home }, { "settings.json": { sandbox: "off" } });
     const environment = { PATH: `node_modules/.bin::./bin:${process.env["PATH"]}` };
     const run = (words: string, more: Partial<StartOptions> = {}) =>
@@ -72,7 +72,7 @@ describe.skipIf(!canTrace())("before trust (observed with strace)", () => {
       const own = (each: string): boolean => pathOf(each).startsWith("/") && !pathOf(each).startsWith(place.cwd);
       expect(started.filter((each) => !own(each) || each.includes(canary))).toEqual([]);
     }
-    // Makes sure that the list is not empty just because nothing was run.
+    // Proves that the list above is not empty just because nothing was run.
     expect(looked.started.map(nameOf)).toEqual(expect.arrayContaining(["rg", "bash", "git", "ls"]));
     expect(cautious.started.map(nameOf)).not.toContain("git");
     expect(cautious.stderr).toContain(".git/config names programs that git would run");
@@ -95,7 +95,7 @@ describe.skipIf(!canTrace())("before trust (observed with strace)", () => {
     .map((line) => JSON.parse(line) as Row)
     .filter(({ family }) => family === "pre-trust-exec");
 
-  it("no program is started for any attack row", async () => {
+  it("no program is started by any attack in the corpus", async () => {
     const place = createPlace();
     const canary = join(place.home, "../canary");
     for (const [index, project] of projectsOf(rows, canary).entries()) {

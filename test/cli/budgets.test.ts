@@ -42,7 +42,7 @@ describe("a budget", () => {
     expect(others).toEqual([]);
   });
 
-  it("ends the run as incomplete, with its work and advice, if it allows no more agents", async () => {
+  it("that allows no more agents ends the run as incomplete, keeps its work, and says how to continue", async () => {
     const server = await serve(
       asking([{ reply: { content: [task("one"), task("two"), task("three")] } }, { reply: { content: "Only one." } }]),
     );
@@ -63,7 +63,7 @@ describe("a budget", () => {
     expect(run.stderr).toContain(`retinue: To continue: retinue -p --resume ${session} --max-spawns … "…"`);
   });
 
-  it("explains which agent was cut, why, what to raise, and how to continue, if it is in a definition", async () => {
+  it("that cuts a subagent is reported with the agent, the reason, the limit to raise, and how to continue", async () => {
     const server = await serve(
       asking(
         [

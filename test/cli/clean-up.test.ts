@@ -30,7 +30,7 @@ function projectOf({ home }: Place): string {
 
 const stampOf = ({ home }: Place): string => join(home, "cleaned-up");
 
-it("deletes sessions that were not used for 30 days, once a day, silently unless --verbose is given", async () => {
+it("deletes sessions that have not been used for 30 days, once a day, and silently unless --verbose is given", async () => {
   const place = createPlace();
   const young = await oldSession(place, 29);
   const old = await oldSession(place, 31);

@@ -67,7 +67,7 @@ describe("compiled code", () => {
     expect(await doctor(built)).toEqual(inUse(join(dist, shipped)));
   });
 
-  it("is written by the first run with another Node version, and used by the next", async () => {
+  it("is written by the first run with another Node version, and used by the next run", async () => {
     const installed = await install();
     await run(installed);
     const [name = "", ...others] = readdirSync(installed.folder);

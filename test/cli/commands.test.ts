@@ -5,7 +5,7 @@ import { VERSION } from "../../src/app/index.ts";
 import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
 
 describe("retinue cache", () => {
-  it("reports what caches provided, and explains what was lost", async () => {
+  it("reports how much input was read from the cache, and explains misses", async () => {
     const place = createPlace();
     const server = await serve([{ content: "One." }, { content: "Two." }, { content: "Three." }]);
     await retinue(["-p", "Say one."], { ...place, server });
@@ -103,7 +103,7 @@ describe("retinue doctor", () => {
     );
   });
 
-  it("accepts the offline model, with a note", async () => {
+  it("accepts the offline model, and says that it is used", async () => {
     const run = await retinue(["doctor", "--json"], createPlace());
     const report = JSON.parse(run.stdout) as {
       ok: boolean;
@@ -140,7 +140,7 @@ describe("retinue doctor", () => {
     expect(run.stdout.match(/^✗ .*\n +→ /gm)).toHaveLength(3);
   });
 
-  it("reports everything that is off or unknown, and a sandbox that settings disable", async () => {
+  it("reports everything that is disabled or unknown, and a sandbox that settings disable", async () => {
     const place = createPlace();
     mkdirSync(join(place.cwd, ".claude/agents"), { recursive: true });
     writeFileSync(join(place.cwd, ".claude/agents/a.md"), "---\nname: a\ndescription: b\n---\nc\n");

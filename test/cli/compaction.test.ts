@@ -19,7 +19,7 @@ const task: Step = {
 };
 
 describe("a compaction", () => {
-  it("is a boundary in the stream and in the export, for the main agent and for subagents", async () => {
+  it("appears as a boundary in the stream and in the export, for the main agent and for subagents", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "notes.txt"), "alpha\n");
     const says = (content: string): Step => ({ reply: { content } });

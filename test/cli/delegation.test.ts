@@ -48,8 +48,8 @@ function agentsOf(run: Parameters<typeof resultOf>[0]): readonly AgentObject[] {
   return (resultOf(run) as unknown as { agents: readonly AgentObject[] }).agents;
 }
 
-describe("a run with agents", () => {
-  it("lists them in its result with their usage, and adds up the cost", async () => {
+describe("a run with subagents", () => {
+  it("lists the subagents in its result with their usage, and adds up the cost", async () => {
     const server = await serve(reading);
     const run = await retinue(["-p", "MAIN: go", "--output-format", "json"], { ...placeWithNotes(), server });
     expect(run.code).toBe(0);
@@ -74,7 +74,7 @@ describe("a run with agents", () => {
     expect(total).toBeGreaterThan(agent?.costUsd ?? 0);
   });
 
-  it("streams their steps with the calls they work on, and their text only if requested", async () => {
+  it("streams the subagents' steps with the calls that started them, and their text only if requested", async () => {
     const words = ["-p", "MAIN: go", "--output-format", "stream-json"];
     const run = await retinue(words, { ...placeWithNotes(), server: await serve(reading) });
     const lines = jsonLines(run);
@@ -128,7 +128,7 @@ describe("a run with agents", () => {
     expect(JSON.stringify(said)).toContain("I read.");
   });
 
-  it("results in exit code 3 if a limit cut one of them, and names it", async () => {
+  it("results in exit code 3 if a limit cut a subagent, and names the subagent", async () => {
     const server = await serve(
       cast({
         MAIN: [{ reply: { content: [task("CHILD: read", { max_turns: 1 })] } }, { reply: { content: "Half." } }],
@@ -142,10 +142,10 @@ describe("a run with agents", () => {
     expect(run.stderr).toContain("was cut short after 1 turn: it reached its turn limit.");
   });
 
-  it("reports with --verbose how each agent ended, and nothing otherwise", async () => {
+  it("reports how each agent ended only with --verbose", async () => {
     const quiet = await retinue(["-p", "MAIN: go"], { ...placeWithNotes(), server: await serve(reading) });
     expect(quiet).toMatchObject({ code: 0, stdout: "It says alpha.\n" });
-    // Only the denial, because no approver is available.
+    // Standard error contains only the denial, because no approver is available.
     expect(quiet.stderr).toMatch(
       /^(retinue: Commands run without a sandbox: .*\n)?retinue: Bash touch made was denied: no approver is available\. .*--on-ask wait\.\n$/,
     );
@@ -154,18 +154,18 @@ describe("a run with agents", () => {
   });
 });
 
-describe("limits of a run with its agents", () => {
+describe("limits that include subagents", () => {
   it.each([
     ["--max-tokens", "3000"],
     ["--max-cost", "0.0001"],
-  ])("such as %s end it as incomplete", async (...limit) => {
+  ])("such as %s end the run as incomplete", async (...limit) => {
     const server = await serve(() => ({ content: [{ tool: "Read", input: { file_path: "notes.txt" } }] }));
     const run = await retinue(["-p", "MAIN: go", "--output-format", "json", ...limit], { ...placeWithNotes(), server });
     expect(run.code).toBe(3);
     expect(resultOf(run)).toMatchObject({ outcome: "incomplete", reason: "budget", subtype: "error_max_budget_usd" });
   });
 
-  it("--max-spawns prevents it from starting more agents", async () => {
+  it("include --max-spawns, which prevents the run from starting more agents", async () => {
     const server = await serve(
       cast({
         MAIN: [{ reply: { content: [task("CHILD: a"), task("CHILD: b")] } }, { reply: { content: "One." } }],
@@ -209,8 +209,8 @@ describe("Ctrl+C with agents", () => {
   });
 });
 
-describe("retinue sessions with agents", () => {
-  it("shows the tree, shows and exports an agent, and deletes it with its session", async () => {
+describe("retinue sessions with subagents", () => {
+  it("shows the tree of agents, shows and exports one of them, and deletes all with their session", async () => {
     const place = placeWithNotes();
     const run = await retinue(["-p", "MAIN: go", "--output-format", "json"], {
       ...place,

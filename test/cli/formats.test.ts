@@ -92,7 +92,7 @@ describe("retinue -p", () => {
     server.assertDone();
   });
 
-  it("streams text as it arrives, which adds up to the message", async () => {
+  it("streams text as it arrives, and the pieces add up to the message", async () => {
     const place = createPlace();
     const server = await serve([{ content: [{ text: ["One ", "two ", "three."] }] }]);
     const words = ["-p", "Count", "--output-format", "stream-json", "--include-partial-messages"];
@@ -134,7 +134,7 @@ describe("retinue -p", () => {
     ]);
   });
 
-  it("allows that command with a rule, and denies a tool with another", async () => {
+  it("allows a command by one rule, and denies a tool by another", async () => {
     const place = createPlace();
     const server = await serve([
       { content: [{ tool: "Bash", input: { command: "touch made" } }] },

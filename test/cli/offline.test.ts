@@ -69,7 +69,7 @@ function answersIn(lines: readonly Line[]): string[][] {
 const headingsIn = (report: string) => [...report.matchAll(/^## Part (.+)$/gm)].map(([, path]) => path);
 
 describe("the offline model, asked to map a large repository,", () => {
-  it("sends an agent to each part in one response and merges their reports, with the same result each time", async () => {
+  it("starts an agent for each part in a single response, merges the reports, and always gives the same result", async () => {
     const place = createPlace();
     writeLarge(place);
     const first = await retinue(map, place);
@@ -108,7 +108,7 @@ describe("the offline model, asked to map a large repository,", () => {
     ).toHaveLength(3);
   });
 
-  it("reports that an agent ended early, and why, or that it saw nothing", async () => {
+  it("reports that an agent ended early, and why, or that it found nothing", async () => {
     const place = createPlace();
     writeLarge(place);
     const explorer = { description: "Looks.", prompt: "You look.", tools: "LS, Grep, Read", maxTurns: 1 };

@@ -135,7 +135,7 @@ describe("retinue agents explain", () => {
     return JSON.parse(stdout);
   };
 
-  it("shows the decision, the rule and its file, and the effect without an approver", async () => {
+  it("prints JSON with the decision, the rule and its file, and the effect if no one can approve", async () => {
     const place = createPlace();
     write(place, {
       "~/settings.json": settings,
@@ -164,7 +164,7 @@ describe("retinue agents explain", () => {
     expect(planned.decision).toMatchObject({ effect: "deny", rule: "plan" });
   });
 
-  it("explains it in words, and suggests what was meant", async () => {
+  it("prints the explanation as text, and suggests corrections for invalid arguments", async () => {
     const place = createPlace();
     const { stdout } = await retinue(["agents", "explain", "main", "Write(a.ts)"], place);
     expect(stdout).toMatch(/^ask: Write\(a\.ts\) by main, in mode default\nrule: write in workspace\n/);

@@ -34,7 +34,7 @@ async function listed(place: Place): Promise<{ plugins: { name: string; state: s
 }
 
 describe("retinue plugins", () => {
-  it("adds a directory, which is disabled until it is enabled, and removes it", async () => {
+  it("adds a plugin from a directory, initially disabled, and removes it", async () => {
     const place = createPlace();
     const root = writePlugin(place);
     expect((await retinue(["plugins"], place)).stdout).toContain("There are no plugins");
@@ -64,7 +64,7 @@ describe("retinue plugins", () => {
     expect(existsSync(join(place.cwd, "stopped"))).toBe(false);
   });
 
-  it("adds a repository without its history and without running anything from it", async () => {
+  it("adds a plugin from a repository without its history and without running anything from it", async () => {
     const place = createPlace();
     const root = writePlugin(place);
     makeRepository(root);
@@ -75,7 +75,7 @@ describe("retinue plugins", () => {
     expect(existsSync(join(place.home, "plugins/kit/.git"))).toBe(false);
   });
 
-  it("can't be enabled by an agent's command that removed its tag", async () => {
+  it("can't be run by an agent's command to enable a plugin, even if the command removed its tag", async () => {
     const place = createPlace();
     writePlugin(place);
     const run = await retinue(["plugins", "add", "kit", "--yes"], { ...place, ...underCommand('"$@"') });
@@ -107,7 +107,7 @@ describe("retinue plugins", () => {
     expect(existsSync(join(place.home, "plugins.json"))).toBe(false);
   });
 
-  it("rejects links and leaves nothing behind", async () => {
+  it("rejects a plugin that contains links, and leaves nothing behind", async () => {
     const place = createPlace();
     symlinkSync("/etc/passwd", join(writePlugin(place), "agents/passwd.md"));
     const refused = await retinue(["plugins", "add", "kit"], place);

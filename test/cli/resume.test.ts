@@ -15,7 +15,7 @@ function opening(request: RecordedRequest): string {
 }
 
 describe("resuming a session", () => {
-  it("continues the latest one with exactly the bytes that it had sent", async () => {
+  it("continues the latest session with exactly the bytes that it has sent before", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.txt"), "hello\n");
     const server = await serve([
@@ -35,7 +35,7 @@ describe("resuming a session", () => {
     server.assertDone();
   });
 
-  it("accepts the start or the end of the id, and rejects one that matches two or none", async () => {
+  it("accepts the start or the end of an id, and rejects text that matches no session or several", async () => {
     const place = createPlace();
     const server = await serve([{ content: "1" }, { content: "2" }, { content: "3" }, { content: "4" }]);
     const json = ["--output-format", "json"];
@@ -62,7 +62,7 @@ describe("resuming a session", () => {
     server.assertDone();
   });
 
-  it("does not act on a directory other than the session's", async () => {
+  it("refuses to work in a directory other than the session's", async () => {
     const place = createPlace();
     const server = await serve([{ content: "1" }, { content: "2" }]);
     const first = resultOf(await retinue(["-p", "one", "--output-format", "json"], { ...place, server }));

@@ -61,7 +61,7 @@ describe("retinue schedule", () => {
     expect(await retinue(tokens, place)).toMatchObject({ code: 0 });
   });
 
-  it("says how to trust an agent's directory", async () => {
+  it("says how to trust the directory that an agent comes from", async () => {
     const place = createPlace();
     mkdirSync(join(place.cwd, ".agents/agents"), { recursive: true });
     const { code, stderr } = await retinue(["schedule", "add", "hourly", "-p", "x", "--agent", "helper"], place);
@@ -71,10 +71,10 @@ describe("retinue schedule", () => {
   });
 
   it.each<[readonly string[], RegExp]>([
-    [["add"], /needs its times as one argument/],
-    [["add", "every", "day", "7:00", "-p", "x"], /needs its times as one argument/],
+    [["add"], /needs the times as one argument/],
+    [["add", "every", "day", "7:00", "-p", "x"], /needs the times as one argument/],
     [["add", "every day 7:00"], /There is no prompt.*-p/s],
-    [["add", "every day 7:00", "-p", ""], /The value of -p is empty\. Write -p PROMPT\./],
+    [["add", "every day 7:00", "-p", ""], /The value of -p is empty\. Use -p PROMPT\./],
     [
       ["add", "every day 7:00", "-p", "x", "--agent", "explroe"],
       /There is no agent "explroe"\. Did you mean "Explore"\?/,

@@ -13,7 +13,7 @@ const READ = "token-that-reads";
 const APPROVE = "token-that-approves";
 const tokens = { [READ]: ["read", "prompt"], [APPROVE]: ["read", "prompt", "approve"] } as const;
 
-/** A main agent that is waiting for an agent, which is waiting for approval. */
+/** Script for a main agent that waits for a subagent, which waits for approval. */
 const asking = {
   conversations: [
     {
@@ -67,7 +67,7 @@ async function startAsking() {
   return { place, result, server };
 }
 
-/** State directory of a user who has no sessions of their own. */
+/** State directory of a user without sessions. */
 function elsewhere(token: string | undefined, place: Place = createPlace()) {
   return { ...place, environment: token === undefined ? {} : { RETINUE_TOKEN: token } };
 }
@@ -120,7 +120,7 @@ describe("the command line with --server", () => {
     }
   });
 
-  it("prints the same as on the sessions' own machine, follows them and answers", async () => {
+  it("prints the same output as on the sessions' own machine, follows sessions, and answers requests", async () => {
     const { place, result, server } = await startAsking();
     const there = elsewhere(APPROVE);
     const option = ["--server", server.url];

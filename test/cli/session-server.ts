@@ -36,7 +36,10 @@ interface SessionServerOptions {
   readonly tokens: Readonly<Record<string, readonly Scope[]>>;
 }
 
-/** Starts a server for the sessions in a state directory, with the real server's routes that the command line uses. */
+/**
+ * Starts a server for the sessions in a state directory, with those of the real server's routes that the command line
+ * uses.
+ */
 export async function serveSessions({ home, tokens }: SessionServerOptions): Promise<SessionServer> {
   const server = createServer((incoming, response) => {
     answer(incoming, response).catch((error: unknown) => problem(response, 500, String(error)));

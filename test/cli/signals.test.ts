@@ -50,7 +50,7 @@ describe("signals", () => {
     const place = createPlace();
     const child = startRetinue(["-p", "--output-format", "json", "--verbose"], place);
     const end = ended(child);
-    // When it prints that it is waiting, its signal handlers are installed.
+    // By the time the program prints that it is waiting, its signal handlers are installed.
     await new Promise((settle) => child.stderr.once("data", settle));
     child.kill("SIGINT");
     const run = await end;
@@ -91,7 +91,7 @@ describe("signals", () => {
     expect(run.stderr).toBe("retinue: planted. This is a bug in Retinue; RETINUE_DEBUG=1 shows where.\n");
   });
 
-  it("leaves a transcript in which the run has ended", async () => {
+  it("the transcript records that the run has ended", async () => {
     const place = createPlace();
     const server = await serve([{ reply: { content: "never" }, faults: [hang], times: "always" }]);
     const child = startRetinue(["-p", "Wait"], { ...place, server });

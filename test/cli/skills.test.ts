@@ -34,7 +34,7 @@ it("the request does not mention skills if there are none", async () => {
   expect(JSON.stringify(server.requests[0]!.body)).not.toContain("Skill");
 });
 
-it("an agent without the Skill tool does not get it", async () => {
+it("a skill does not add the Skill tool to an agent whose tools do not include it", async () => {
   const server = await serve([{ content: "Hello." }]);
   await retinue(["-p", "--agent", "Explore", "Hello?"], { ...withSkill(), server });
   expect(toolNamesOf(server.requests[0]!)).not.toContain("Skill");

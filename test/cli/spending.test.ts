@@ -45,11 +45,11 @@ function longAnswers(bill: ReturnType<typeof createBill>): ReplyFunction {
   };
 }
 
-describe("a limit for 20 agents with responses of 30,000 tokens", () => {
+describe("a limit on 20 agents with responses of 30,000 tokens", () => {
   it.each([
     ["money", ["--max-cost", "0.50"], (bill: ReturnType<typeof createBill>) => bill.usd() / 0.5],
     ["tokens", ["--max-tokens", "200000"], (bill: ReturnType<typeof createBill>) => bill.tokens() / 200_000],
-  ] as const)("is kept, and most of it can be used: %s", async (_, limit, share) => {
+  ] as const)("is never exceeded, and most of it can be used: %s", async (_, limit, share) => {
     const bill = createBill();
     const server = await serve(longAnswers(bill));
     const words = ["-p", "MAIN: go", ...model, ...limit, "--output-format", "json"];
@@ -65,7 +65,7 @@ describe("a limit for 20 agents with responses of 30,000 tokens", () => {
   });
 });
 
-describe("a limit across five kills", () => {
+describe("a limit on a session that is killed five times", () => {
   it("includes the requests that were in progress", async () => {
     const bill = createBill();
     const place = createPlace();
@@ -101,6 +101,6 @@ describe("a limit across five kills", () => {
     const after = await retinue([...command("-p", "MAIN: more", "--resume", session), "json"], { ...place, server });
     expect(bill.usd()).toBeLessThanOrEqual(0.3);
     expect(after.code).toBe(3);
-    expect(after.stderr).toContain("estimated for requests whose answers were lost");
+    expect(after.stderr).toContain("estimated for requests whose responses were lost");
   });
 });

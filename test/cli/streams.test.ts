@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { messagesOf } from "../../src/testing/index.ts";
 import { createPlace, ended, retinueProcess, serve, startRetinue } from "./command-line.ts";
 
-describe("standard input and output", () => {
+describe("the command line", () => {
   it.each([
     ["alone", ["-p"], "Only this\n", "Only this"],
     ["after the words of the argument", ["-p", "Review this"], "diff --git\n", "Review this\n\ndiff --git"],
@@ -42,7 +42,7 @@ describe("standard input and output", () => {
     },
   );
 
-  it("is quiet if the reader closes the output", async () => {
+  it("prints no error if the reader closes the output", async () => {
     const place = createPlace();
     const server = await serve([{ content: "x".repeat(500_000), pacing: { chunkCharacters: 64_000 } }]);
     const child = startRetinue(["-p", "Go"], { ...place, server });
@@ -60,7 +60,7 @@ describe("standard input and output", () => {
     child.stdin.end();
     child.stdout.once("data", () => child.stdout.destroy());
     const run = await ended(child);
-    expect(run.stderr).toMatch(/^retinue: The reader of standard output closed it, so the run was stopped\./);
+    expect(run.stderr).toMatch(/^retinue: Standard output was closed by its reader, so the run was stopped\./);
     expect(run.stderr).toContain("To continue: retinue -p --resume");
     expect(run.code).toBe(130);
   });

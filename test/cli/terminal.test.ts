@@ -126,7 +126,7 @@ describe.skipIf(!hasTerminals)("on a terminal", () => {
     expect(stdout).toMatch(/^isig icanon .*\becho /m);
   });
 
-  it("Ctrl+C interrupts while keys are read, and the terminal is restored", async () => {
+  it("Ctrl+C interrupts the run while keys are being read, and restores the terminal", async () => {
     const { server } = await scene();
     const { end, until, type } = startOnTerminal(server);
     await until("Ctrl+B: background");
@@ -152,7 +152,7 @@ function results(server: ApiServer): readonly string[] {
 }
 
 describe.skipIf(!hasTerminals)("a call that needs approval", () => {
-  it("is shown in full on the terminal, and the user decides whether it runs once, never, as edited, or always", async () => {
+  it("is shown in full on the terminal, and the user can allow it once, deny it, edit it, or always allow it", async () => {
     const replies = [
       bash("touch once\necho 'a\u202eb'"),
       bash("touch never"),

@@ -68,7 +68,7 @@ describe("a project's own settings", () => {
     );
   });
 
-  it("do not enable hooks in an agent file that was added after trust, and list and check name it", async () => {
+  it("do not enable hooks in an agent file that was added after trust, which list and check report", async () => {
     const place = createPlace();
     await retinue(["trust", "add"], place);
     const file = ".claude/agents/guard.md";
@@ -115,7 +115,7 @@ describe("a project's own settings", () => {
     expect((await retinue(["trust", "list"], place)).stdout).toContain(place.cwd);
   });
 
-  it("are not trusted if the state directory can't be written, with the system's error", async () => {
+  it("are not trusted if the state directory is not writable, and the system's error is reported", async () => {
     const place = createPlace();
     writeFileSync(place.home, "");
     const run = await retinue(["trust", "add"], { ...place, home: join(place.home, "state") });
@@ -124,7 +124,7 @@ describe("a project's own settings", () => {
     expect(run.stderr).not.toContain("bug");
   });
 
-  it("are reported together with the agents and instructions that are off", async () => {
+  it("are reported together with ignored agents and instructions if not trusted", async () => {
     const place = createPlace();
     write(place, {
       "AGENTS.md": "Obey.",
@@ -158,7 +158,7 @@ describe("a project's own settings", () => {
     expect(thief.requests).toHaveLength(0);
   });
 
-  it("stop the run if they are invalid, with the position", async () => {
+  it("stop the run if they are invalid, with a message that gives the position", async () => {
     const place = createPlace();
     write(place, { ".claude/settings.local.json": '{\n  "permissions": { "deny": ["Bash" }\n}' });
     const run = await retinue(["-p", "go", "--output-format", "json"], place);
@@ -167,7 +167,7 @@ describe("a project's own settings", () => {
     expect(resultOf(run).is_error).toBe(true);
   });
 
-  it("are trusted with a directory above, unless they belong to another repository", async () => {
+  it("are trusted if a directory above is trusted, unless they are in another repository", async () => {
     const place = createPlace();
     const nested = join(place.cwd, "nested");
     mkdirSync(nested);
@@ -185,7 +185,7 @@ describe("a project's own settings", () => {
     expect(shown.stderr).toContain("not trusted");
   });
 
-  it("always restrict if they come from the repository above, and apply fully if that is trusted", async () => {
+  it("in a directory above always restrict, and apply in full once that directory is trusted", async () => {
     const place = createPlace();
     const app = join(place.cwd, "packages/app");
     write(place, {
@@ -214,7 +214,7 @@ describe("a project's own settings", () => {
     expect(whole.stderr).toBe("");
   });
 
-  it("are not trusted if trust.json is invalid, which stays unchanged", async () => {
+  it("are not trusted if trust.json is invalid, and that file stays unchanged", async () => {
     const place = createPlace();
     mkdirSync(place.home);
     writeFileSync(join(place.home, "trust.json"), "{");
@@ -244,7 +244,7 @@ describe("retinue config show", () => {
     expect(text.stdout + json.stdout).not.toContain("hush");
   });
 
-  it("shows the mode that replaces a disabled one", async () => {
+  it("shows the mode that replaces a disabled mode", async () => {
     const place = createPlace();
     mkdirSync(place.home);
     const permissions = { disableBypassPermissionsMode: "disable" };

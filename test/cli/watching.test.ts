@@ -22,7 +22,8 @@ const task = (prompt: string, more: Readonly<Record<string, unknown>> = {}) => (
 const bash = { tool: "Bash", input: { command: "touch made" } };
 
 /**
- * A main agent that is waiting for an agent, which is waiting for approval, while another one works in the background.
+ * Script: the main agent waits for a subagent, which waits for approval, while another subagent works in the
+ * background.
  */
 const waiting = {
   conversations: [
@@ -83,7 +84,7 @@ async function listed(place: Place, ...words: string[]): Promise<readonly Row[]>
   return JSON.parse((await retinue(["ps", "--json", ...words], place)).stdout) as readonly Row[];
 }
 
-/** A main agent that reads, then waits for an agent that needs approval. */
+/** Script: the main agent reads a file, then waits for a subagent that needs approval. */
 const asking = {
   conversations: [
     {
@@ -102,7 +103,7 @@ const asking = {
 };
 
 describe("retinue attach", () => {
-  it("follows a session in another process, and one of its agents, until they end, without changing them", async () => {
+  it("follows a session in another process, or one of its agents, to the end without changing it", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.txt"), "hello\n");
     const words = ["-p", "MAIN: go", "--on-ask", "wait"];
@@ -167,7 +168,7 @@ describe("retinue attach", () => {
 });
 
 describe("retinue ps", () => {
-  it("lists the agents of a session in another process with their state, and those that can be resumed after it died", async () => {
+  it("lists the agents of a session in another process with their state, and after its death those that can be resumed", async () => {
     const place = createPlace();
     const elsewhere = { ...place, cwd: join(place.cwd, "elsewhere") };
     mkdirSync(elsewhere.cwd);
@@ -207,7 +208,7 @@ describe("retinue ps", () => {
     expect((await retinue(["ps"], place)).stdout).toMatch(/ cut off: process lost, can be resumed \(background\) /);
   });
 
-  it("leaves out agents that have succeeded, and reports that it leaves out old sessions", async () => {
+  it("omits agents that have succeeded, and says that it omits old sessions", async () => {
     const place = createPlace();
     await retinue(["-p", "Say one."], { ...place, server: await serve([{ content: "One." }]) });
     expect(await listed(place)).toEqual([]);

@@ -27,7 +27,7 @@ function start(words: readonly string[], options: StartOptions) {
 }
 
 describe("retinue worker", () => {
-  it("serves its directory, and ends with everything that it started when it is stopped", async () => {
+  it("serves its directory, and when stopped, ends everything that it started", async () => {
     const place = createPlace();
     mkdirSync(place.home, { recursive: true });
     // In a sandbox, processes have other ids.
@@ -61,8 +61,8 @@ describe("retinue worker", () => {
 
   it.each([
     [[], {}, "A worker needs the address of its server. Pass --server with the URL"],
-    [["--server", "http://127.0.0.1:1"], {}, "A worker needs a token. Set RETINUE_TOKEN, or write --token-file FILE."],
-    [["--server", "http://192.0.2.1"], token, "would not be encrypted, and the token could be read. Use https://."],
+    [["--server", "http://127.0.0.1:1"], {}, "A worker needs a token. Set RETINUE_TOKEN, or pass --token-file FILE."],
+    [["--server", "http://192.0.2.1"], token, "would not be encrypted, so others could read the token. Use https://."],
     [["--server", "http://127.0.0.1:1"], { RETINUE_TOKEN: "a b" }, "RETINUE_TOKEN is not a token. It must contain"],
     [["--server", "nowhere"], token, '"nowhere" is not an address.'],
     [["--server", "http://127.0.0.1:1", "--cwd", "gone"], token, "gone does not exist. Check --cwd."],
@@ -93,7 +93,7 @@ describe("retinue worker", () => {
     const refused = await retinueProcess(wrong, place);
     expect([refused.code, refused.stderr]).toEqual([
       2,
-      `retinue: ${url} refused the token. Use the one in the file worker-token in the server's state directory.\n`,
+      `retinue: ${url} refused the token. Use the one in the worker-token file in the server's state directory.\n`,
     ]);
     const encrypted = await retinueProcess(["worker", "--server", url.replace("http", "https")], {
       ...place,
@@ -113,7 +113,7 @@ describe("retinue worker", () => {
     const unknown = await retinueProcess(["worker", "--server", named], { ...place, environment: token });
     expect([unknown.code, unknown.stderr]).toEqual([
       2,
-      `retinue: ${named} does not answer under this name. Start the server with --allow-host localhost.\n`,
+      `retinue: ${named} does not accept this host name. Start the server with --allow-host localhost.\n`,
     ]);
     const connected = server.next("connected");
     const worker = start(["--server", url], { ...place, environment: token });
@@ -163,7 +163,7 @@ async function connectEncrypted(place: Place) {
   const url = `https://localhost:${(server.address() as AddressInfo).port}`;
   const untrusted = start(["--server", url], { ...place, environment: token });
   const [said] = await once(untrusted.child.stderr, "data");
-  expect(String(said)).toMatch(/can't be reached: .*self.signed.*Pass its certificate authority with --ca/);
+  expect(String(said)).toMatch(/can't be reached: .*self.signed.*Pass the server's certificate authority with --ca/);
   untrusted.child.kill("SIGTERM");
   await untrusted.ended;
   const connected = new Promise<RemoteWorker>((resolve) => hub.onChange(resolve));

@@ -29,7 +29,7 @@ async function makeWorktree(place: Place, agent: string): Promise<Worktree> {
 }
 
 describe("retinue worktrees", () => {
-  it("lists worktrees, prunes those with nothing to lose, and prints commands for the others", async () => {
+  it("lists worktrees, prunes those without changes, and prints commands for the others", async () => {
     const place = createPlace();
     const none = { code: 0, stdout: "There are no agent worktrees.\n", stderr: "" };
     expect(await retinue(["worktrees"], place)).toMatchObject(none);
@@ -84,7 +84,7 @@ describe("retinue worktrees", () => {
       own.join("\n"),
     )!;
     for (const command of [look, merge]) git(place, "-c", `alias.x=!${command}`, "x");
-    expect(git(place, "log", "-1", "--format=%s")).toBe("Work of an agent\n");
+    expect(git(place, "log", "-1", "--format=%s")).toBe("Add the agent's work\n");
     const json = JSON.parse((await retinue(["worktrees", "prune", "--dry-run", "--json"], place)).stdout);
     expect(json).toMatchObject({
       dryRun: true,
@@ -100,10 +100,10 @@ describe("retinue worktrees", () => {
 
   it.each([
     [["worktrees", "prun"], 'Did you mean "prune"?'],
-    [["worktrees", "prune", "all"], 'does not take "all"'],
+    [["worktrees", "prune", "all"], 'does not accept "all"'],
     [["worktrees", "list", "--dry-run"], "--dry-run"],
     [["worktree"], "retinue worktrees"],
-  ])("%j is explained", async (words, message) => {
+  ])("explains what is wrong with %j", async (words, message) => {
     const ended = await retinue(words, createPlace());
     expect(ended).toMatchObject({ code: 2, stdout: "" });
     expect(ended.stderr).toContain(message);

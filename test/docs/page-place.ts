@@ -13,7 +13,7 @@ export interface PagePlace {
   readonly settingsFile: string;
   /** Runs a program as a reader of the page would. */
   run(program: readonly string[], directive: Directive): Promise<Printed>;
-  /** Runs the lines of a shell block. Only starts a shell if a line is more than a command of Retinue. */
+  /** Runs the lines of a shell block. Only starts a shell if a line is more than a Retinue command. */
   runLines(lines: string, directive: Directive): Promise<Printed>;
   /** Returns the text with the directive's session id replaced by the newest session's id. */
   fill(text: string, directive: Directive): string;
@@ -95,7 +95,7 @@ interface Surroundings {
 const WORD = /[\w./:=,@+-]+|"[^"$`\\!]*"|'[^']*'/g;
 const COMMAND = new RegExp(`^retinue(?: (?:${WORD.source}))*$`);
 
-/** Returns the words of each line, without `retinue`; undefined if a line is more than one command of Retinue. */
+/** Returns the words of each line, without `retinue`; undefined if a line is more than a single Retinue command. */
 function commandsIn(lines: string): readonly (readonly string[])[] | undefined {
   const commands = lines.split("\n");
   if (!commands.every((line) => COMMAND.test(line))) return undefined;

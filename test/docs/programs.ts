@@ -16,9 +16,7 @@ export interface CheckedPrograms {
   fileOf(name: string): string;
 }
 
-/**
- * Type-checks all programs at once, strictly, against the built package as a user has it, and compiles them.
- */
+/** Type-checks all programs at once, strictly, against the built package as users install it, and compiles them. */
 export function checkPrograms(directory: string, programs: readonly Program[]): CheckedPrograms {
   const problems = new Map<string, string[]>(programs.map(({ name }) => [name, []]));
   const checked: CheckedPrograms = { problems, fileOf: (name) => join(directory, `${name}.js`) };

@@ -68,7 +68,7 @@ it("review.ts starts three agents at once and exits with 1 for a blocker", async
   const { server, ended } = await start("review", {
     conversations: [
       conversation(
-        "Let the agents",
+        "Have the agents",
         { content: ["correctness", "security", "tests"].map(task) },
         { content: JSON.stringify({ findings: [finding] }) },
       ),

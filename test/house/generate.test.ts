@@ -10,7 +10,7 @@ afterEach(() => house.remove());
 const generated = () => join(house.directory, "src/tools/descriptions.ts");
 
 describe("scripts/generate.mjs", () => {
-  it("writes the descriptions, sorted, by camelCase name", async () => {
+  it("writes the descriptions, sorted by their camelCase names", async () => {
     house = await createHouse({
       "src/tools/web-fetch/web-fetch.md": 'Fetches "one" page.\r\n\r\nNot `more` \\ less.\r\n',
       "src/tools/read/read.md": "Reads.\n\n",
@@ -80,7 +80,7 @@ describe("scripts/generate.mjs", () => {
     expect((await house.run("generate.mjs", "--check")).stderr).toContain("docs/reference/retinue.md is stale");
   });
 
-  it("has nothing to do without tools", async () => {
+  it("has nothing to do if there are no tools", async () => {
     house = await createHouse({});
     expect(await house.run("generate.mjs", "--check")).toEqual({ code: 0, stdout: "", stderr: "" });
   });

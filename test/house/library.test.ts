@@ -21,7 +21,7 @@ it("importing the library loads a few small files and no package", () => {
   expect([...packages]).toEqual([]);
   expect(files.size).toBeGreaterThan(1);
   expect(files.size).toBeLessThan(20);
-  // The code of sessions has more than a megabyte. It is loaded with the first session.
+  // The code for sessions is larger than a megabyte. It is loaded with the first session.
   const bytes = [...files].reduce((sum, file) => sum + statSync(file).size, 0);
   expect(bytes).toBeLessThan(250_000);
 });

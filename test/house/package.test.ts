@@ -41,7 +41,7 @@ describe("the package", () => {
     const { packages } = (await read("package-lock.json")) as { packages: Record<string, LockedPackage> };
     const wanted = Object.values(packages).flatMap((each) => Object.keys(each.optionalDependencies ?? {}));
     expect(wanted).toContain("@vscode/ripgrep-darwin-arm64");
-    // If one of them is missing, `npm ci` rejects the whole lock file.
+    // If a binary is missing, `npm ci` rejects the whole lock file.
     const locked = Object.keys(packages).map((path) => path.split("node_modules/").at(-1));
     expect(wanted.filter((name) => !locked.includes(name))).toEqual([]);
   });

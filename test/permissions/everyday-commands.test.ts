@@ -58,7 +58,7 @@ it("covers more than 200 everyday commands", () => {
 it.each([
   { place: "without a sandbox", sandboxed: false, share: 0.75 },
   { place: "with a sandbox", sandboxed: true, share: 0.95 },
-])("allows at least $share of them without approval $place", async ({ sandboxed, share }) => {
+])("allows at least $share of the commands without approval $place", async ({ sandboxed, share }) => {
   const asked = await asking(sandboxed);
   const allowed = 1 - asked.length / commands.length;
   console.log(`${(allowed * 100).toFixed(1)} % need no approval. These do:\n  ${asked.join("\n  ")}`);

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { abortQuickly, ways } from "../torture/abort.ts";
 
-it("leaves no process behind, however it is ended and whatever it started", async () => {
+it("a run leaves no process behind, no matter how it ends or what it started", async () => {
   const report = await abortQuickly({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
   expect(report).toMatchObject({ passed: ways.length + 1, run: ways.length + 1, firstFailure: undefined });
   expect(report.work["processes"]).toBeGreaterThan(50);

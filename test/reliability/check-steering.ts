@@ -3,7 +3,7 @@ import { join } from "node:path";
 import type { InboxLine, Line } from "../../src/protocol/index.ts";
 import type { Family } from "./family.ts";
 
-/** Actions of a person while the session was killed and resumed. */
+/** Actions that a person took while the session was killed and resumed. */
 export interface Steered {
   /** Ids of the prompts that were sent to agents. */
   readonly prompts: readonly string[];
@@ -52,7 +52,7 @@ function checkQueue(all: readonly Line[]): string[] {
 }
 
 function checkReceipts(lines: readonly InboxLine[]): string[] {
-  // Other commands are useless for a process that has ended.
+  // Other commands have no purpose once the process has ended.
   const isPrompt = (line: InboxLine) => line.type === "command.sent" && line.command.type === "prompt";
   const sent = lines.flatMap((line) => (line.type === "command.sent" && isPrompt(line) ? [line.command.id] : []));
   const settled = lines.flatMap((line) => (line.type === "command.settled" ? [line.receipt.commandId] : []));

@@ -83,7 +83,7 @@ function newPlace(): Place {
   return place;
 }
 
-it("restores the same thread as the lines, byte for byte", async () => {
+it("a checkpoint restores the same thread as the lines, byte for byte", async () => {
   await fc.assert(
     fc.asyncProperty(randomConversation, fc.nat(), async (conversation, number) => {
       const place = createPlace();
@@ -102,7 +102,7 @@ it("restores the same thread as the lines, byte for byte", async () => {
 
 const [conversation] = fc.sample(randomConversation, { seed: 7, numRuns: 1 });
 
-it("is not used if a byte of the lines before it differs", async () => {
+it("a checkpoint is not used if a byte of the lines before it differs", async () => {
   const place = newPlace();
   if (conversation) await live(place, conversation, 4);
   const path = transcriptPath(place) ?? "";
@@ -111,7 +111,7 @@ it("is not used if a byte of the lines before it differs", async () => {
   expect(words).toContain("Began!");
 });
 
-it("does not hide damage", async () => {
+it("a checkpoint does not hide damage", async () => {
   const place = newPlace();
   if (conversation) await live(place, conversation, 4);
   const path = transcriptPath(place) ?? "";
@@ -120,7 +120,7 @@ it("does not hide damage", async () => {
   expect(problems.join("\n")).toContain("can't be read");
 });
 
-it("is not used if a power cut removed part of it", async () => {
+it("a checkpoint is not used if a power cut removed part of it", async () => {
   const place = newPlace();
   if (conversation) await live(place, conversation, 4);
   const whole = await inSession(place, pictureOf);
@@ -130,12 +130,12 @@ it("is not used if a power cut removed part of it", async () => {
   expect(await inSession(place, pictureOf)).toEqual(whole);
 });
 
-it("contains what its format specifies", async () => {
+it("a checkpoint contains what its format specifies", async () => {
   const place = newPlace();
   if (conversation) await live(place, conversation, 4);
   const [, facts = ""] = readFileSync(checkpointIn(place), "utf8").split("\n");
   const { format, ...parts } = JSON.parse(facts) as { format: number; state: object; chain: object };
-  // If these keys change, or the result of the fold, increase FORMAT in thread.ts and the number here.
+  // If these keys or the result of the fold change, increase FORMAT in thread.ts and the number here.
   expect({ format, keys: [parts, parts.state, parts.chain].map((part) => Object.keys(part).sort().join()) }).toEqual({
     format: 7,
     keys: [

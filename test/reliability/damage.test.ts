@@ -9,13 +9,13 @@ import { startCommandLine } from "./command-line.ts";
 import { createPlace, transcriptPath } from "./place.ts";
 import { planWork, workFlags } from "./work-script.ts";
 
-it("continues damaged sessions or rejects them with a message, and deletes none of their bytes", async () => {
+it("a damaged session continues or is rejected with a message, and keeps all its bytes", async () => {
   const report = await damage({ seed: 1, count: 4, until: Number.POSITIVE_INFINITY });
   expect(report).toMatchObject({ passed: 4, run: 4, firstFailure: undefined });
   expect(report.work["continued"]).toBeGreaterThan(1);
 }, 60_000);
 
-it("continues with all messages if the head line is lost, and tolerates a changed name in every line", async () => {
+it("a session continues with all messages if its head line is lost or a property name is damaged in any line", async () => {
   const place = createPlace();
   const server = await createApiServer({ script: planWork(place, { random: () => 0, steps: 3 }) });
   try {
@@ -52,7 +52,7 @@ function foldChanged(lines: readonly string[], path: string): void {
  * Seeds that once caused failures: lost parts of a transcript that left a call without its result, an answer without a
  * question, and a repeated call id; and a flipped byte in a property name.
  */
-it.each([9000, 9023, 9057, 7213])("continues after the damage from seed %i", async (seed) => {
+it.each([9000, 9023, 9057, 7213])("a session continues after the damage from seed %i", async (seed) => {
   const report = await damage({ seed, count: 1, until: Number.POSITIVE_INFINITY });
   expect(report).toMatchObject({ firstFailure: undefined, work: { continued: 1 } });
 });

@@ -10,7 +10,7 @@ const mounts = canMount();
 if (!mounts) console.warn("SKIPPED: full and read-only disks need a mount, which only root on Linux may make.");
 
 it.runIf(mounts)(
-  "waits on a full disk, reports that, and continues when there is space",
+  "a run waits while the disk is full, reports that, and continues when there is space",
   async () => {
     const report = await fullDisk({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
     expect(report).toMatchObject({ passed: 1, run: 1, firstFailure: undefined, work: { pauses: 1 } });

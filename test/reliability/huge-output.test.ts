@@ -6,7 +6,7 @@ const hasProc = existsSync("/proc/self/status");
 if (!hasProc) console.warn("SKIPPED: the memory of a process is read from /proc, which is not here.");
 
 it.runIf(hasProc)(
-  "cuts huge output with a note, within 100 MB of memory",
+  "huge output is truncated with a note, within 100 MB of memory",
   async () => {
     const report = await hugeOutput({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
     expect(report).toMatchObject({ firstFailure: undefined, work: { floods: 7 } });

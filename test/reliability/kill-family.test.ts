@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { killFamily } from "../torture/kill-family.ts";
 
-it("loses no agent and repeats none of its calls when the process is killed and resumed", async () => {
+it("a session that is killed and resumed loses no agent and repeats no call", async () => {
   const report = await killFamily({ seed: 1, count: 2, until: Number.POSITIVE_INFINITY });
   expect(report).toMatchObject({ passed: 2, run: 2, firstFailure: undefined });
   expect(report.work["kills"]).toBeGreaterThanOrEqual(2);

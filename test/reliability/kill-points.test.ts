@@ -6,8 +6,8 @@ const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 if (!hasStrace) console.warn("SKIPPED: kill points need strace, which is not here.");
 
 it.runIf(hasStrace)(
-  "loses nothing if it dies while changing its files",
-  // Under strace, a run has been seen to hang once on a busy machine. The cause is not known yet.
+  "a process that dies while changing its files loses nothing",
+  // A run under strace once hung on a busy machine. The cause is unknown.
   { retry: 1, timeout: 40_000 },
   async () => {
     const report = await fewKillPoints({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });

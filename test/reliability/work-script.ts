@@ -37,7 +37,7 @@ export function planWork(place: Place, { random, steps }: { random: Random; step
   };
 }
 
-/** Makes no two calls the same, because the runtime ends an agent that repeats itself. */
+/** Makes every call different, because the runtime ends an agent that repeats itself. */
 function makeStep(place: Place, index: number, random: Random): Step {
   const ledger = `echo "$RETINUE_CALL_ID" >> ledger.txt; : step ${index}`;
   // The first two steps make sure that every run has an effect and a denial.

@@ -6,7 +6,7 @@ const hasStrace = spawnSync("strace", ["-V"]).status === 0;
 if (!hasStrace) console.warn("SKIPPED: errors of single writes need strace, which is not here.");
 
 it.runIf(hasStrace)(
-  "waits while the disk is full, and ends with a message if it is broken, at any write",
+  "at any write, a run waits if the disk is full, and ends with a message if the disk fails",
   async () => {
     const report = await writeErrors({ seed: 1, count: 4, until: Number.POSITIVE_INFINITY });
     expect(report).toMatchObject({ passed: 4, run: 4, firstFailure: undefined });

@@ -45,7 +45,7 @@ const write = { name: "Write", input: { file_path: "made.txt", content: "made\n"
 const check = "test -f made.txt";
 
 describe("a call's acceptance check", () => {
-  it("runs after the agent, in its workspace, and exit code 0 makes the work verified", async () => {
+  it("runs in the agent's workspace when the agent is done, and exit code 0 means that the work is verified", async () => {
     const { told, details, types, lines } = await walk(
       [{ calls: [task({ acceptance: check })] }, { text: "ok" }],
       [{ calls: [write] }, { text: "Made." }],
@@ -57,7 +57,7 @@ describe("a call's acceptance check", () => {
     expect(told).toContain(`[verified: true (${check})]`);
   });
 
-  it("gives the agent one more attempt in the same run if it fails", async () => {
+  it("gives the agent one more attempt in the same run if the check fails", async () => {
     const command = "ls made.txt";
     let heard = "";
     const { details, types, lines } = await walk(
@@ -83,7 +83,7 @@ describe("a call's acceptance check", () => {
     expect(details).toMatchObject({ outcome: "succeeded", verified: true });
   });
 
-  it("leaves the outcome unchanged if it fails again, and reports the command's output", async () => {
+  it("does not change the outcome if it fails again, and reports the command's output", async () => {
     const command = "ls made.txt";
     const { told, details } = await walk(
       [{ calls: [task({ acceptance: command })] }, { text: "ok" }],
@@ -105,7 +105,7 @@ describe("a call's acceptance check", () => {
     expect(told).toContain("Bash(touch:*)");
   });
 
-  it("is final if it fails when all turns are used up", async () => {
+  it("allows no second attempt if all turns are used up", async () => {
     const command = "ls made.txt";
     const { details, lines } = await walk(
       [{ calls: [task({ acceptance: command, max_turns: 1 })] }, { text: "ok" }],

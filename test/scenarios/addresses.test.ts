@@ -56,7 +56,7 @@ describe("a session's texts", () => {
     expect(noNumbers).toContain("There is no saved result");
   });
 
-  it("can be read by the paths that earlier versions gave to models, unlike other files in the directory", async () => {
+  it("can be read at the paths that earlier versions gave to models, unlike other files in that directory", async () => {
     const at = newPlace();
     const { id, files, output, result } = await earlier(at);
     const saved = join(files, `results/${idIn(result)}.txt`);

@@ -5,7 +5,7 @@ const base = { say: "Hello.", trusted: true, steps: [{ text: "Hello." }] };
 const good = "---\nname: good\ndescription: Does good. Use when asked.\n---\nBe good.\n";
 const broken = "---\nname: broken\ndescription: Does harm.\npermissionMode: whatever\n---\nBe bad.\n";
 
-it("tells a parent why an agent that it could have used does not load", async () => {
+it("a parent is told why when it tries to start an agent that does not load", async () => {
   const files = {
     ".agents/agents/good.md": good,
     ".agents/agents/broken.md": broken,

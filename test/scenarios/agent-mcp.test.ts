@@ -122,7 +122,7 @@ describe("the main agent", () => {
     expect(walked.left).toBe(0);
   });
 
-  it("needs a rule for every server; otherwise the call is denied", async () => {
+  it("needs a rule that allows the server; otherwise calls to its tools are denied", async () => {
     const walked = await walk(() => ({ MAIN: [{ calls: [echo("notes", "hello")] }, { text: "Done." }] }), {
       settings: { mcpServers: { notes: server.config() } },
     });
@@ -168,7 +168,7 @@ describe("a subagent", () => {
     expect(walked.left).toBe(0);
   });
 
-  it("also has the session's servers, shared if it names them", async () => {
+  it("also has the session's servers, and shares those that its definition names", async () => {
     counted.length = 0;
     const walked = await walk(script, {
       agents: { clerk: { description: "Keeps notes.", prompt: "You keep notes.", mcpServers: ["desk"] } },
@@ -181,7 +181,7 @@ describe("a subagent", () => {
     expect(walked.left).toBe(0);
   });
 
-  it("has none if settings withhold them, and none is started", async () => {
+  it("has no servers if settings withhold MCP tools, and none is started", async () => {
     counted.length = 0;
     const walked = await walk(script, {
       agents: agents(),
@@ -192,7 +192,7 @@ describe("a subagent", () => {
     expect(counted).toEqual([0, 0]);
   });
 
-  it("works without an unknown server, which its transcript records", async () => {
+  it("works without an unknown server, and its transcript records the problem", async () => {
     const at = newPlace();
     const walked = await walk(
       () => ({

@@ -62,7 +62,7 @@ function newPlace() {
 const off = expect.stringMatching(/\/guard\.md:1: The hooks of the agent "guard" are off: .*retinue trust add/);
 
 describe("hooks in an agent file", () => {
-  it("run in the version that was trusted; after a change they are off, the agent still works, and the user gets a notice", async () => {
+  it("run in the trusted version; after a change, they are disabled, the agent still works, and the user gets a notice", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     await addTrust(place);
@@ -94,7 +94,7 @@ describe("hooks in an agent file", () => {
   });
 
   it.each([{ trust: false }, { trust: true }])(
-    "do not run if they appear in an open session (%o)",
+    "do not run if they are added while the session is open (%o)",
     async ({ trust }) => {
       const { put, open, ran, ...place } = newPlace();
       put("first");
@@ -111,7 +111,7 @@ describe("hooks in an agent file", () => {
     },
   );
 
-  it("apply in a program in the version that the user trusted, or else in their current version", async () => {
+  it("run in a program in the version that the user trusted, or in their current version if there is none", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     const program = { catalogSettings: undefined, trusted: true };
@@ -123,7 +123,7 @@ describe("hooks in an agent file", () => {
     expect(ran("second")).toBe(false);
   });
 
-  it("do not run for the main agent either", async () => {
+  it("do not run for the main agent either if they have changed", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     await addTrust(place);

@@ -21,7 +21,7 @@ async function toldWith(agentUpdates: AgentUpdates): Promise<readonly string[]> 
   return told;
 }
 
-it("emits as many events from agents as requested", async () => {
+it("a run emits its subagents' events at the requested level of detail", async () => {
   const all = await toldWith("all");
   expect(all).toContain("text.delta");
   const recorded = await toldWith("recorded");

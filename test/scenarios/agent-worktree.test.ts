@@ -100,7 +100,7 @@ describe("an agent with its own worktree", () => {
     expect(branches).toBe("");
   });
 
-  it("can access neither the project itself nor forbidden paths in the copy", async () => {
+  it("can access neither the project itself nor denied paths in the copy", async () => {
     const at = newPlace();
     const { model } = await walk(
       {
@@ -184,7 +184,7 @@ describe("an agent with its own worktree", () => {
     expect(worktreesIn({ home, cwd })).toEqual([]);
   });
 
-  it("does not start without a repository, and the reason is reported", async () => {
+  it("does not start if there is no repository, and the reason is reported", async () => {
     const { task: ended, result } = await walk(
       { MAIN: [{ calls: [task("CHILD: write")] }, { text: "I see." }] },
       { at: newPlace({ git: false }) },

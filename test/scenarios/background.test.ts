@@ -14,12 +14,12 @@ import {
 
 const hang = { text: "So far.", hangs: true } as const;
 
-describe("background work that is disabled", () => {
+describe("disabled background work", () => {
   it.each([
     ["by the settings", { settings: { subagents: { background: false } } }],
     ["by our variable", { environment: { RETINUE_DISABLE_BACKGROUND: "1" } }],
     ["by another program's variable", { environment: { DISABLE_BACKGROUND_TASKS: "true" } }],
-  ] satisfies [string, Options][])("%s is off for calls, files and users", async (_, options) => {
+  ] satisfies [string, Options][])("%s can't be started by calls, files or users", async (_, options) => {
     const { promise: moved, keep: move } = promised();
     const behind = { description: "Works behind. Use it.", prompt: "Work.", background: true };
     const { session, model, home, cwd } = await open(
@@ -55,7 +55,7 @@ describe("background work that is disabled", () => {
 });
 
 describe("an agent with its own agents that is moved to the background", () => {
-  it("leaves them only background tools too", async () => {
+  it("restricts its own agents to background tools too", async () => {
     const { promise: moved, keep: move } = promised();
     const { session, model } = await open(
       {
@@ -83,7 +83,7 @@ describe("an agent with its own agents that is moved to the background", () => {
 describe("agents whose parent ended before them", () => {
   const deep = { settings: { subagents: { maxDepth: 2 } } };
 
-  it("are reported to its caller, which is waiting for them", async () => {
+  it("are reported to the parent's caller, which is waiting for them", async () => {
     const { promise: later, keep: finish } = promised();
     const { model, result, home, cwd, sessionId } = await walk(
       {
@@ -117,7 +117,7 @@ describe("agents whose parent ended before them", () => {
     expect(told.map(({ agentId }) => agentId)).toEqual(below);
   });
 
-  it("are reported even if their parent was ended in the background", async () => {
+  it("are reported even if their parent was stopped in the background", async () => {
     const { promise: later, keep: finish } = promised();
     const { session, model } = await open(
       {

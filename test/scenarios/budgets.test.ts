@@ -33,7 +33,7 @@ describe("a resumed session", () => {
     expect(model.requests("MAIN")).toHaveLength(0);
   });
 
-  it("continues with what is left", async () => {
+  it("continues with the rest of its budget", async () => {
     const { result, model } = await secondCommand(await firstCommand(), { budget: { turns: 5 } });
     expect(result).toMatchObject({ outcome: "incomplete", reason: "budget" });
     expect(model.requests("MAIN")).toHaveLength(1);
@@ -80,7 +80,7 @@ describe("a resumed agent", () => {
   });
 });
 
-it("an agent that is stopped while another holds the rest of the budget is reported as stopped, not refused", async () => {
+it("an agent that is stopped while another one has reserved the rest of the budget is reported as stopped, not refused", async () => {
   const waiting: ScriptedStep[] = [{ text: "One.", hangs: true }];
   const { session } = await open(
     { MAIN: [{ calls: [task("ONE: a"), task("TWO: b")] }], ONE: waiting, TWO: waiting },

@@ -65,7 +65,7 @@ describe("a conversation with a cache lifetime of an hour", () => {
     ]);
   });
 
-  it("keeps it after a restart unless another is set", async () => {
+  it("keeps the lifetime after a restart unless another one is set", async () => {
     const { on, open, pass } = await begin({ MAIN: saying({ content: "One." }, { content: "Two." }) });
     const session = await open({ settings: hour });
     await session.prompt("MAIN: do it.").result;
@@ -79,7 +79,7 @@ describe("a conversation with a cache lifetime of an hour", () => {
     expect(second?.cache?.read).toBe(first?.cache?.prompt);
   });
 
-  it("can change it after a restart: the bytes stay the same, and the change is explained", async () => {
+  it("can get another lifetime after a restart: the bytes stay the same, and the change is explained", async () => {
     const { on, open, pass } = await begin({
       MAIN: saying({ content: "One." }, { content: "Two." }),
     });
@@ -111,7 +111,7 @@ describe("a conversation with a cache lifetime of an hour", () => {
     expect(total.baseTokens.spent).toBe(Math.round(sum + 0.75 * (first?.cache?.written ?? 0)));
   });
 
-  it("shares it with forks, whose own messages, like other agents', are kept for five minutes", async () => {
+  it("shares the cached messages with forks, whose own messages, like other agents', are kept for five minutes", async () => {
     const call = { tool: "Read", input: { file_path: "notes.txt" } };
     const plain = forkCall("PLAIN: look", { subagent_type: "general-purpose" });
     const { on, open } = await begin({
@@ -140,7 +140,7 @@ describe("a conversation with a cache lifetime of an hour", () => {
     ]);
   });
 
-  it("has no lifetime in a wire format without one", async () => {
+  it("has no lifetime in a wire format that does not support it", async () => {
     const { on, open } = await begin({ MAIN: saying({ content: "One." }) }, { wire: "openai" });
     const session = await open({ settings: hour, model: "gpt-6-sol" });
     await session.prompt("MAIN: do it.").result;

@@ -6,13 +6,13 @@ import { newPlace } from "./delegation-place.ts";
 
 const minimumTokens = { "claude-opus-5": 512, "claude-sonnet-4-5": 1_024, "claude-haiku-4-5": 4_096 };
 
-it("lets every subagent read the tools that the main agent wrote before", async () => {
+it("every subagent reads the tools that the main agent has written to the cache", async () => {
   const { first, worker } = await delegateWith("claude-opus-5");
   expect(first.cache?.read).toBe(tokensOfTools(first));
   expect(worker.cache?.read).toBe(tokensOfTools(worker));
 });
 
-it("lets a subagent write tools that are too few to be cached alone", async () => {
+it("a subagent writes tools to the cache if they were too few to be cached alone", async () => {
   const { first, worker, path } = await delegateWith("claude-sonnet-4-5", "statusline-setup");
   expect(tokensOfTools(first)).toBeLessThan(1_024);
   expect(first.cache).toMatchObject({ read: 0, missed: 0, written: first.cache?.prompt });
@@ -20,7 +20,7 @@ it("lets a subagent write tools that are too few to be cached alone", async () =
   expect((await explainCache(path)).every(({ reason }) => reason === undefined)).toBe(true);
 });
 
-it("reports that requests below a model's minimum are not cached, and counts no misses for them", async () => {
+it("requests below a model's minimum are reported as not cached, and no misses are counted for them", async () => {
   const { path, requests } = await delegateWith("claude-haiku-4-5");
   const short = requests.flatMap(({ cache }) => (cache !== undefined && cache.prompt < 4_096 ? [cache] : []));
   expect(short.map(({ read, written, missed }) => [read, written, missed])).toEqual(short.map(() => [0, 0, 0]));
@@ -33,7 +33,7 @@ it("reports that requests below a model's minimum are not cached, and counts no 
   ]);
 });
 
-it("sends one of several identical agents ahead, so that the others read what it wrote", async () => {
+it("the first of several identical agents sends its request before the others, so that they read from its cache", async () => {
   const { first, second } = await delegateTwice("claude-opus-5", () => wait(50));
   expect(first.cache).toMatchObject({ read: tokensOfTools(first), missed: 0 });
   expect(second.cache?.missed).toBe(0);
@@ -42,7 +42,7 @@ it("sends one of several identical agents ahead, so that the others read what it
 });
 
 it.each(["claude-haiku-4-5", "claude-next"])(
-  "sends agents at once if the minimum is too large or unknown: %s",
+  "identical agents send their requests at the same time if the minimum is too large or unknown: %s",
   async (model) => {
     const both = (server: ApiServer) => Promise.race([server.waitForRequest(3), wait(2_000)]);
     const { first, second } = await delegateTwice(model, both);
@@ -50,7 +50,7 @@ it.each(["claude-haiku-4-5", "claude-next"])(
   },
 );
 
-/** Runs a main agent that starts two equal agents at once. `hold` delays the answer to the first of them. */
+/** Runs a main agent that starts two identical agents at once. `hold` delays the answer to the first of them. */
 async function delegateTwice(model: string, hold: (server: ApiServer) => Promise<unknown>) {
   const calls = ["Look.", "See."].map((prompt) => taskCall("general-purpose", prompt));
   const { requests } = await run(model, async ({ ordinal }, server) => {

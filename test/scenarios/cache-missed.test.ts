@@ -32,8 +32,8 @@ const agents = (prompt: string): SessionOptions => ({
   agents: { judge: { description: "Judges. Use it.", prompt } },
 });
 
-describe("a lost cache is reported with the part of the request that differs", () => {
-  it("the model", async () => {
+describe("a cache miss", () => {
+  it("is reported with the model if that differs", async () => {
     const model = createScriptedModel([{ text: "Yes." }, { text: "Yes." }], { model: "scripted-2" });
     const [missed, ...more] = await missesBetween({}, { model });
     expect(more).toEqual([]);
@@ -41,18 +41,18 @@ describe("a lost cache is reported with the part of the request that differs", (
     expect(missed).toMatchObject({ dimension: "tools_model_thinking", firstDifference, turn: 3 });
   });
 
-  it("the system prompt", async () => {
+  it("is reported with the system prompt if that differs", async () => {
     expect(await missesBetween(agents("You judge mildly."), agents("You judge sternly."))).toMatchObject([
       { dimension: "system" },
     ]);
   });
 
-  it("nothing is reported if a session continues unchanged", async () => {
+  it("is not reported if a session continues unchanged", async () => {
     expect(await missesBetween({}, {})).toEqual([]);
   });
 });
 
-it("a session that is resumed without a model reports that a different one is used", async () => {
+it("a session that is resumed without a model option reports that a different model is used", async () => {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-other-model-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
   const place = { home: join(root, "home"), cwd: root, environment: { PATH: process.env["PATH"], HOME: root } };

@@ -118,14 +118,14 @@ describe("a session that exceeds its window", () => {
     expect(typesOf(after.lines).filter((type) => type === "conversation.compacted")).toHaveLength(1);
   });
 
-  it("is compacted if the provider says that a request is too long, and sends it again", async () => {
+  it("is compacted if the provider rejects a request as too long, and sends a shorter one", async () => {
     const overflow = { error: { code: "context_overflow" as const, message: "Too long." } };
     const { result, cast } = await walk({ MAIN: [read("a.txt"), overflow, { text: "Done." }] });
     cast.assertDone();
     expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
   });
 
-  it("never fails because of a compaction: without a summary, there is a digest and a notice", async () => {
+  it("never fails because of a compaction: a digest replaces a missing summary, with a notice", async () => {
     const failure = { error: { code: "server" as const, message: "Down." } };
     const { result, lines, cast } = await walk({
       MAIN: [read("a.txt"), read("b.txt"), read("c.txt"), failure, { text: "All read." }],
@@ -135,7 +135,7 @@ describe("a session that exceeds its window", () => {
     expect(lines).toContainEqual(expect.objectContaining({ type: "notice.raised", code: "compaction_digest" }));
   });
 
-  it("does not change the transcripts of its agents, and lists them again", async () => {
+  it("does not change its subagents' transcripts, and lists the subagents again", async () => {
     const { cast, home, sessionId } = await walk({
       MAIN: [task("CHILD: look"), read("a.txt"), read("b.txt"), read("c.txt"), { text: "Sum." }, { text: "All read." }],
       CHILD: [{ text: "The report." }],
@@ -153,7 +153,7 @@ describe("a session that exceeds its window", () => {
 });
 
 describe("a subagent that exceeds its window", () => {
-  it("is compacted in its own transcript, unlike its parent", async () => {
+  it("is compacted in its own transcript, while its parent is not", async () => {
     const { cast, lines, result } = await walk({
       MAIN: [task("CHILD: read all"), { text: "Good." }],
       CHILD: [read("a.txt"), read("b.txt"), read("c.txt"), { text: "Sum." }, { text: "The report." }],
@@ -164,7 +164,7 @@ describe("a subagent that exceeds its window", () => {
     expect(typesOf(lines)).not.toContain("conversation.compacted");
   });
 
-  it("has its own limit, contextTokens", async () => {
+  it("can have its own limit, contextTokens", async () => {
     const small = { description: "Reads little", prompt: "You read.", tools: ["Read"], contextTokens: 14_000 };
     const { cast } = await walk(
       {

@@ -136,7 +136,7 @@ describe("the permission mode", () => {
       { path: "model", scope: "managed", file, value: "managed-model" },
     ];
     const { session } = await open({ MAIN: [] }, { settings, settingsOrigins });
-    const mode = "The permission mode can't be changed, because managed settings fix it";
+    const mode = "The permission mode can't be changed, because it is set in managed settings";
     await expect(session.setPermissionMode("acceptEdits")).rejects.toThrow(mode);
     await session.setPermissionMode("plan");
     await session.setPermissionMode("default");
@@ -150,7 +150,7 @@ describe("the permission mode", () => {
   });
 });
 
-it("can't be configured by another process that writes to the session's inbox", async () => {
+it("another process can't configure a session by writing to its inbox", async () => {
   const { session, home } = await open({ MAIN: [{ text: "So far.", hangs: true }] });
   void session.prompt("MAIN: go");
   await watch(session).until(({ event }) => event.type === "model.requested");
@@ -162,7 +162,7 @@ it("can't be configured by another process that writes to the session's inbox", 
   await session.close();
 });
 
-it("changes neither the mode nor the model if a command has an invalid one", async () => {
+it("a command with an invalid mode or model changes neither", async () => {
   const provider = { dialect: "openai", baseUrl: "http://127.0.0.1:9/v1", models: { large: "llama" } } as const;
   const { session } = await open({ MAIN: [] }, { settings: { providers: { local: provider } } });
   const before = session.model.model;
@@ -196,7 +196,7 @@ describe("the model", () => {
     expect(JSON.stringify(other.requests("MAIN")[0])).toContain("You now run as the model");
   });
 
-  it("must be one that a provider has", async () => {
+  it("must be known to a provider", async () => {
     const { session } = await open({ MAIN: [] });
     await expect(session.setModel("nowhere/nothing")).rejects.toThrow("nowhere");
     expect(await session.send({ id: "c1", type: "configure" })).toMatchObject({

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { open, read, task } from "./delegation-place.ts";
 
-it("counts a prompt that begins with a bracket as a prompt", async () => {
+it("the context report counts a prompt that begins with a bracket as a prompt", async () => {
   const { session } = await open({ "[MAIN]": [{ text: "Done." }] });
   await session.prompt(`[MAIN] ${"go on ".repeat(2_000)}`).result;
   const parts = (await session.context())?.parts ?? [];
@@ -10,7 +10,7 @@ it("counts a prompt that begins with a bracket as a prompt", async () => {
   await session.close();
 });
 
-it("reports what fills the context window of each agent", async () => {
+it("the context report shows what fills each agent's context window", async () => {
   const { session } = await open(
     {
       MAIN: [{ calls: [task("PART: look.", { name: "helper" })] }, { text: "Done." }],

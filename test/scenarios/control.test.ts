@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { steerSession } from "../../src/app/index.ts";
 import type { Transcript } from "../../src/ports/index.ts";
 import { type Message, type SessionUpdate, textOf } from "../../src/protocol/index.ts";
 import { createMemoryTranscript } from "../../src/transcript/index.ts";
@@ -17,7 +18,7 @@ import {
 const text = (words: string) => [{ type: "text", text: words }] as const;
 
 describe("prompts that arrive during a run", () => {
-  it("wait for their turn, each with its own run", async () => {
+  it("wait for their turn, and each gets its own run", async () => {
     const { promise: later, keep: finish } = promised();
     const { session, model, home, cwd } = await open({
       MAIN: [{ text: "One.", after: later }, { text: "Two." }, { text: "Three." }],
@@ -74,7 +75,7 @@ describe("prompts that arrive during a run", () => {
     expect(JSON.stringify(request)).not.toContain('"two"');
   });
 
-  it("are never sent if they are withdrawn at once", async () => {
+  it("are never sent if they are withdrawn immediately", async () => {
     const { session, model } = await open({ MAIN: [{ text: "One." }, { text: "Three." }] });
     const first = session.prompt("MAIN: one");
     const second = session.prompt("two");
@@ -87,7 +88,7 @@ describe("prompts that arrive during a run", () => {
     expect(JSON.stringify(model.requests("MAIN"))).not.toContain('"two"');
   });
 
-  it("run, even if the one before them is withdrawn when its turn has come", async () => {
+  it("run even if the prompt before them is withdrawn just as its turn begins", async () => {
     const memory = createMemoryTranscript();
     const { promise: written, keep: write } = promised();
     const append: Transcript["append"] = async (agentId, events) => {
@@ -112,7 +113,7 @@ describe("prompts that arrive during a run", () => {
     await session.close();
   });
 
-  it("get their own runs after a kill, when the interrupted run has been continued", async () => {
+  it("get their own runs after a kill, once the interrupted run has been continued", async () => {
     const { session, home, cwd } = await open({ MAIN: [{ text: "One.", hangs: true }] });
     void session.prompt("MAIN: one");
     void session.prompt("two");
@@ -135,6 +136,68 @@ describe("prompts that arrive during a run", () => {
     const requests = again.model.requests("MAIN");
     expect(requests.map(newestPrompt).slice(1)).toEqual(["two", "three"]);
     expect(JSON.stringify(requests[0])).not.toContain('"two"');
+  });
+
+  it.each(["parked", "killed"])(
+    "get their own runs after the interrupted one if they are sent while the session is %s, in the order they were sent",
+    async (how) => {
+      const { session, home, cwd } = await open({ MAIN: [{ text: "One.", hangs: true }] });
+      void session.prompt("MAIN: one");
+      void session.prompt("two");
+      await watch(session).until(({ event }) => event.type === "prompt.queued");
+      const killed = asAfterKill({ home, cwd });
+      await session.park();
+      const at = how === "killed" ? killed : { home, cwd };
+      const send = (id: string, words: string, when: "now" | "next") =>
+        steerSession({
+          home: at.home,
+          sessionId: session.id,
+          id,
+          command: { type: "prompt", to: "main", content: text(words), when },
+        });
+      await send("c3", "three", "next");
+      await send("c4", "hurry", "now");
+      await send("c5", "four", "next");
+
+      const replies = [{ text: "One, continued." }, { text: "Two." }, { text: "Three." }, { text: "Four." }];
+      const again = await open({ MAIN: replies }, { at, resume: session.id });
+      const watched = watch(again.session);
+      await again.session.continueWork();
+      await watched.until(ofMain((event) => event.type === "run.ended" && event.text === "Four."));
+      expect(again.session.queue()).toEqual([]);
+      const repeated = { id: "c3", type: "prompt", to: "main", content: text("three"), when: "next" } as const;
+      expect(await again.session.send(repeated)).toMatchObject({ status: "done" });
+      await again.session.close();
+      const requests = again.model.requests("MAIN");
+      expect(requests.map(newestPrompt)).toEqual(["hurry", "two", "three", "four"]);
+      expect(JSON.stringify(requests[0])).not.toMatch(/"(two|three|four)"/);
+      const received = mainLines(at, session.id).flatMap((line) =>
+        line.type === "prompt.received" ? [textOf(line.content)] : [],
+      );
+      expect(received).toEqual(["MAIN: one", "hurry", "two", "three", "four"]);
+    },
+  );
+
+  it("wait for the interrupted run if they are sent for the next run when the session has been resumed", async () => {
+    const { session, home, cwd } = await open({ MAIN: [{ text: "One.", hangs: true }] });
+    void session.prompt("MAIN: one");
+    void session.prompt("two");
+    await watch(session).until(({ event }) => event.type === "prompt.queued");
+    await session.park();
+    const replies = [{ text: "One, continued." }, { text: "Two." }, { text: "Three." }];
+    const again = await open({ MAIN: replies }, { at: { home, cwd }, resume: session.id });
+    const watched = watch(again.session);
+    const receipt = await again.session.send({
+      id: "c3",
+      type: "prompt",
+      to: "main",
+      content: text("three"),
+      when: "next",
+    });
+    expect(receipt).toMatchObject({ status: "done", message: "The prompt is in the main agent's queue." });
+    await watched.until(ofMain((event) => event.type === "run.ended" && event.text === "Three."));
+    await again.session.close();
+    expect(again.model.requests("MAIN").map(newestPrompt).slice(1)).toEqual(["two", "three"]);
   });
 
   it("get their own runs after a kill between two runs", async () => {
@@ -284,7 +347,7 @@ describe("a prompt for the next run", () => {
 });
 
 describe("stopping a run", () => {
-  it("needs a known cause, for a run in progress and for a queued one", async () => {
+  it("requires a valid cause, for a run in progress and for a queued one", async () => {
     const { session } = await open({ MAIN: [{ text: "So far.", hangs: true }] });
     const first = session.prompt("MAIN: one");
     const second = session.prompt("two");
@@ -304,7 +367,7 @@ describe("stopping a run", () => {
 });
 
 describe("moving a subagent", () => {
-  it("lets its parent continue while it is in the background, then wait, without restarting it", async () => {
+  it("lets its parent continue, and later wait for it again, without restarting the subagent", async () => {
     const { promise: later, keep: finish } = promised();
     const { promise: between, keep: goOn } = promised();
     const { session, model, home, cwd } = await open({
@@ -474,7 +537,7 @@ describe("stopping and resuming", () => {
     await session.close();
   });
 
-  it("continues an agent that was stopped, in the background", async () => {
+  it("continues a stopped agent in the background", async () => {
     const { session } = await open(
       {
         MAIN: [{ calls: [task("PART: go", { run_in_background: true })] }, { text: "Started." }],
@@ -496,6 +559,19 @@ describe("stopping and resuming", () => {
 });
 
 describe("a parked session", () => {
+  it("asks the model again if it was parked while the model was answering", async () => {
+    const { session, home, cwd } = await open({ MAIN: [{ text: "Half an ans", hangs: true }] });
+    const run = session.prompt("MAIN: one");
+    for await (const update of run) if (update.type === "text.delta") break;
+    await session.park();
+    const again = await open({ MAIN: [{ text: "A whole answer." }] }, { at: { home, cwd }, resume: session.id });
+    const watched = watch(again.session);
+    await again.session.continueWork();
+    await watched.until(ofMain((event) => event.type === "run.ended" && event.text === "A whole answer."));
+    await again.session.close();
+    expect(JSON.stringify(again.model.requests("MAIN")[0])).not.toContain("Half an ans");
+  });
+
   it("keeps requests open and continues with all agents when it is resumed", async () => {
     const ask = (path: string) => ({ name: "Write", input: { file_path: path, content: "new" } });
     const { session, home, cwd } = await open(
@@ -575,7 +651,7 @@ describe("a command", () => {
     ],
     [{ id: "c", type: "prompt", to: "main", content: text("x"), when: "later" }, '"now" or "next"'],
     [{ id: "c", type: "prompt", to: "main", content: text(" "), when: "now" }, "The prompt is empty."],
-    [{ id: "c", type: "answer", requestId: "ask_1", answer: { answer: "alow", by: "x" } }, "an object such as"],
+    [{ id: "c", type: "answer", requestId: "ask_1", answer: { answer: "alow", by: "x" } }, "`answer` must be"],
   ])("is refused with advice if it is invalid: %j", async (command, message) => {
     const { session } = await open({ MAIN: [] });
     const receipt = await session.send(command as never);

@@ -25,7 +25,7 @@ async function coordinate(parts: Readonly<Record<string, readonly ScriptedStep[]
   return { result, cast, tools, session, heads };
 }
 
-it("has only delegation tools, while its agents have the session's tools", async () => {
+it("a coordinator has only delegation tools, while its agents have the session's tools", async () => {
   const { cast, tools, session, result } = await coordinate({
     MAIN: [{ calls: [read, task("CHILD: read the notes")] }, { text: "It says alpha." }],
     CHILD: [{ calls: [read] }, { text: "Alpha." }],
@@ -42,7 +42,7 @@ it("has only delegation tools, while its agents have the session's tools", async
   expect(resultsIn(cast.requests("CHILD")[1])[0]).toContain("alpha");
 });
 
-it("applies the session's rules to its agents, whose acceptance checks can use the shell", async () => {
+it("the session's rules apply to a coordinator's agents, whose acceptance checks can use the shell", async () => {
   const { cast } = await coordinate(
     {
       MAIN: [
@@ -57,13 +57,13 @@ it("applies the session's rules to its agents, whose acceptance checks can use t
   expect(resultsIn(cast.requests("MAIN")[1])[0]).toContain("[verified: true (pwd)]");
 });
 
-it("is told its role", async () => {
+it("a coordinator is told its role", async () => {
   const { heads } = await coordinate({ MAIN: [{ text: "ok" }] });
   expect(heads.get("MAIN")?.system).toContain("You are a coordinator");
 });
 
 it.each([{ disallowedTools: ["Task"] }, { settings: { subagents: { maxDepth: 0 } } }])(
-  "is refused if there is no agent to delegate to: %o",
+  "a coordinator is refused if there is no agent to delegate to: %o",
   async (more) => {
     await expect(coordinate({ MAIN: [] }, more)).rejects.toThrow(/coordinator can't delegate/);
   },

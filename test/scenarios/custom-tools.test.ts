@@ -105,7 +105,29 @@ describe("a tool that the program defines", () => {
     expect(session.tools.at(-1)).toBe("price_of");
   });
 
-  it("is denied if no one can approve it, with the option that would allow it", async () => {
+  it("can need approval for some inputs only, and can name a host on the local network", async () => {
+    const asked: string[] = [];
+    const approvals: Approvals = {
+      ask: async ({ decision }) => {
+        asked.push(decision.reason);
+        return { answer: "allow", by: "test" };
+      },
+    };
+    const store = defineTool({
+      name: "store",
+      description: "Works on the store.",
+      input: z.object({ how: z.enum(["look", "pay", "call"]) }),
+      access: ({ how }) => (how === "look" ? "none" : how === "pay" ? "unknown" : { network: "http://10.0.0.7/api" }),
+      run: ({ how }) => how,
+    });
+    const use = (how: string): Reply => ({ content: [{ tool: "store", input: { how } }] });
+    const replies = [use("look"), use("pay"), use("call"), say("Done.")];
+    const { server } = await play({ MAIN: replies }, { tools: [store], approvals });
+    expect(asked).toEqual(["No rule allows store.", "No rule allows fetching from 10.0.0.7."]);
+    expect(resultsIn(server, "MAIN")).toEqual(["look", "pay", "call"]);
+  });
+
+  it("is denied if no one can approve it, and the message names the option that would allow it", async () => {
     const calls: string[] = [];
     const { server, result } = await play(
       { MAIN: [ask({ product: "pear" }), say("Unknown.")] },
@@ -244,7 +266,7 @@ describe("a tool that the program defines", () => {
   });
 });
 
-describe("the access of a tool", () => {
+describe("a tool's access", () => {
   const note = defineTool({
     name: "note",
     description: "Appends to a file of notes.",
@@ -254,7 +276,7 @@ describe("the access of a tool", () => {
   });
   const call = (path: string): Reply => ({ content: [{ tool: "note", input: { path } }] });
 
-  it("is determined from the same value that the tool gets, even if the schema creates values", async () => {
+  it("is determined from the same input that the tool gets, even if the schema adds default values", async () => {
     let made = 0;
     const seen: string[] = [];
     const numbered = defineTool({
@@ -273,7 +295,7 @@ describe("the access of a tool", () => {
     expect(new Set(seen).size).toBe(1);
   });
 
-  it("lets rules and modes decide as for built-in tools", async () => {
+  it("is subject to rules and modes, like the access of built-in tools", async () => {
     const steps = [call("notes.txt"), call("/etc/hosts"), call("private/notes.txt"), say("Done.")];
     const { server } = await play(
       { MAIN: steps },
@@ -313,7 +335,7 @@ it.each([
   ["returns nothing", () => undefined],
   ["returns a path that is not text", () => ({ read: [undefined] })],
   ["returns an unknown access", () => ({ reads: "notes.txt" })],
-])("does not run a tool whose access function %s, even without permissions", async (_, access) => {
+])("a tool whose access function %s does not run, even in bypassPermissions mode", async (_, access) => {
   const odd = defineTool({
     name: "odd",
     description: "Is odd.",
@@ -329,7 +351,7 @@ it.each([
   expect(resultsIn(server, "MAIN")[0]).toContain("odd: The access of this call can't be determined");
 });
 
-it("accepts text, JSON and blocks as results", async () => {
+it("a tool's result can be text, JSON or blocks", async () => {
   const image = { type: "image", mediaType: "image/png", data: "iVBORw0KGgo=" } as const;
   const results: Record<string, unknown> = {
     text: "plain",
@@ -352,7 +374,7 @@ it("accepts text, JSON and blocks as results", async () => {
   expect(server.requests.at(-1)?.rawBody.toString()).toContain(image.data);
 });
 
-it("says that a result that is not JSON can't be used", async () => {
+it("a result that can't be converted to JSON is reported as unusable", async () => {
   const large = defineTool({
     name: "large",
     description: "Returns a large number.",
@@ -367,7 +389,7 @@ it("says that a result that is not JSON can't be used", async () => {
   expect(resultsIn(server, "MAIN")[0]).toMatch(/^large failed: `run` must return text, blocks or JSON: .*BigInt/);
 });
 
-it("validates the result of a tool with an output schema", async () => {
+it("the result of a tool with an output schema is validated", async () => {
   const bad = defineTool({
     name: "bad",
     description: "Returns the wrong thing.",
@@ -385,7 +407,7 @@ describe("openSession", () => {
   it.each([
     [[good, good], 'The `tools` option has two tools named "good"'],
     [[{ ...good, name: "Read" }], "is the name of a built-in tool"],
-    [[{ ...good, name: "shell" }], "is another name of the built-in tool Bash"],
+    [[{ ...good, name: "shell" }], "is another name for the built-in tool Bash"],
     [[{ ...good, name: "mcp__x__y" }], "mcp__"],
     [[{ ...good, name: "a tool" }], "letters, digits, _ and -"],
     [[{ ...good, description: " " }], "description"],
@@ -409,7 +431,7 @@ describe("openSession", () => {
   });
 });
 
-it("accepts any standard schema, with its own JSON Schema or with inputSchema", async () => {
+it("a tool's input can be any Standard Schema, with its own JSON Schema or with inputSchema", async () => {
   const validate = (value: unknown) => ({ value: { n: Number((value as { n: unknown }).n) * 2 } });
   const own = { "~standard": { version: 1 as const, vendor: "own", validate } };
   const inputSchema = { type: "object", properties: { n: { type: "number" } } };
@@ -436,7 +458,7 @@ it("accepts any standard schema, with its own JSON Schema or with inputSchema", 
   expect(seen).toEqual([{ n: 4 }, { n: 4 }]);
 });
 
-describe("an agent as a tool", () => {
+describe("an agent used as a tool", () => {
   const reviewer = defineAgent({ description: "Reviews.", prompt: "You review.", tools: ["Read"] });
   const review = agentTool({ name: "review", description: "Reviews a change.", agent: "reviewer" });
   const use: Reply = { content: [{ tool: "review", input: { prompt: "CHILD: look at it" } }] };

@@ -120,7 +120,7 @@ describe("an agent defined by a program, as a subagent,", () => {
     expect(results[0]).toContain(`id="${seen[0]?.agentId}"`);
   });
 
-  it("also calls it in the background, once, and after a failure", async () => {
+  it("calls the callback exactly once, even in the background and after a failure", async () => {
     const seen: string[] = [];
     const callback = ({ outcome }: RunResult) => void seen.push(outcome);
     const agent = defineAgent({ ...poet, prompt: "You rhyme.", callback });
@@ -131,7 +131,7 @@ describe("an agent defined by a program, as a subagent,", () => {
     expect(seen).toEqual(["failed"]);
   });
 
-  it("keeps its report if the callback throws, which its transcript records", async () => {
+  it("keeps its report if the callback throws, and its transcript records the error", async () => {
     const callback = () => {
       throw new Error("Out of ink");
     };

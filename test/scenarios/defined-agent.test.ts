@@ -30,7 +30,7 @@ function listening(steps: readonly ScriptedStep[]): Model & { readonly heard: st
 const poet = { description: "Writes verse. Use for rhymes.", tools: ["Read"], maxTurns: 3 } as const;
 
 describe("an agent defined by a program", () => {
-  it("works with a prompt for the directory, and with the fields of any other agent", async () => {
+  it("can have a prompt that depends on the directory, and the same fields as any other agent", async () => {
     const { cwd, home, environment } = place();
     const model = listening([{ text: "A rhyme." }]);
     const seen: AgentEnvironment[] = [];
@@ -72,7 +72,7 @@ describe("an agent defined by a program", () => {
     await session.close();
   });
 
-  it("keeps its result if the callback throws, which the run and its transcript record", async () => {
+  it("keeps its result if the callback throws, and the run and its transcript record the error", async () => {
     const callback = () => {
       throw new Error("Out of ink");
     };

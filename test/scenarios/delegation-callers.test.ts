@@ -46,7 +46,7 @@ describe("a named agent that may not delegate", () => {
   });
 });
 
-it("an agent keeps its name while it works; then another can have it", async () => {
+it("a name belongs to one agent while that agent is working; afterwards, another agent can have it", async () => {
   const { promise: begun, keep: begin } = promised();
   const { promise: later, keep: finish } = promised();
   const twin = { name: "twin", run_in_background: true };
@@ -124,8 +124,8 @@ it("an agent that is waiting for a slot can't receive messages, because the send
   expect(result.outcome).toBe("succeeded");
 });
 
-describe("an agent that delegates too", () => {
-  it("reaches only the agents below it", async () => {
+describe("a subagent that delegates", () => {
+  it("can message only the agents below it", async () => {
     const hang = { text: "Working.", hangs: true } as const;
     const idOf = (messages: Parameters<typeof resultsIn>[0]) =>
       /agentId: (a\w+)/.exec(resultsIn(messages)[0] ?? "")?.[1];
@@ -210,7 +210,7 @@ it.each(["allow", "deny"] as const)("a message to a stopped agent needs approval
   expect(model.requests("CHILD")).toHaveLength(answer === "allow" ? 2 : 1);
 });
 
-it("two calls that resume the same agent at once start one run, and the other call is told", async () => {
+it("if two calls resume the same agent at once, one starts a run, and the other gets an error", async () => {
   const { model } = await walk({
     MAIN: [
       { calls: [task("CHILD: go", { name: "child" })] },

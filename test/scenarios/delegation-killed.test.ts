@@ -42,7 +42,7 @@ interface Life {
   readonly code: number | null;
 }
 
-/** Kills the process between `tool.started` and `agent.spawned`, then resumes the session until it ends. */
+/** Kills the process between `tool.started` and `agent.spawned`, then resumes the session and runs it to the end. */
 async function killBeforeSpawn(more: Record<string, unknown>): Promise<Life> {
   const place = createPlace();
   places.push(place);
@@ -78,7 +78,7 @@ describe("a process killed after a delegation began and before the agent existed
     expect(JSON.stringify(ended?.result.content)).toContain("Served.");
   });
 
-  it("starts it in the background as requested", async () => {
+  it("starts the agent in the background if that was requested", async () => {
     const { transcript, code } = await killBeforeSpawn({ run_in_background: true });
     expect(code).toBe(0);
     expect(of(transcript, "tool.ended")).toMatchObject([{ result: { outcome: "ok", facts: { launched: {} } } }]);

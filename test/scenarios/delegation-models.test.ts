@@ -41,7 +41,7 @@ async function delegate(more: Record<string, unknown>, options: SessionOptions =
 }
 
 describe("the model in a call", () => {
-  it("is sent unchanged if it is unknown, which is reported and recorded", async () => {
+  it("is sent unchanged if it is unknown, and this is reported and recorded", async () => {
     const { started, notices, asked } = await delegate({ model: "claude-unheard-9" });
     expect(asked).toEqual(["claude-sonnet-5-5", "claude-unheard-9", "claude-sonnet-5-5"]);
     expect(started).toMatchObject({ requestedModel: "claude-unheard-9", model: "claude-unheard-9" });
@@ -72,8 +72,50 @@ describe("the model in a call", () => {
   });
 });
 
+describe("an agent's provider", () => {
+  const agents = {
+    other: { description: "Compares. Use when asked.", prompt: "Compare.", model: "openai/gpt-6-sol" },
+    maker: { description: "Compares. Use when asked.", prompt: "Compare.", model: "gpt-6-sol" },
+  };
+  const script = (agent: string): Reply[] => [
+    { content: [{ tool: "Task", input: task("CHILD: go", { subagent_type: agent }).input }] },
+    { content: "Done." },
+  ];
+
+  it.each(["other", "maker"])("is the one that its model names, by prefix or by maker (%s)", async (agent) => {
+    const anthropic = await createApiServer({ script: script(agent) });
+    const openai = await createApiServer({ script: [{ content: "The child's answer." }] });
+    const environment = {
+      ANTHROPIC_API_KEY: "k",
+      ANTHROPIC_BASE_URL: anthropic.url,
+      OPENAI_API_KEY: "other",
+      OPENAI_BASE_URL: `${openai.url}/v1`,
+    };
+    const session = await openSession({ ...newPlace(), environment, agents });
+    const run = session.prompt("MAIN: do it.");
+    const started: EventOf<"run.started">[] = [];
+    for await (const update of run)
+      if (update.type === "subagent.event" && update.event.type === "run.started") started.push(update.event);
+    await session.close();
+    await Promise.all([anthropic.close(), openai.close()]);
+    anthropic.assertDone();
+    openai.assertDone();
+    expect(openai.requests.map(({ body }) => (body as { model?: unknown }).model)).toEqual(["gpt-6-sol"]);
+    expect(started).toMatchObject([{ model: "gpt-6-sol", modelReason: expect.stringContaining(`agent ${agent}`) }]);
+  });
+
+  it("is its parent's if no other one is configured", async () => {
+    const { started } = await delegate({ subagent_type: "maker" }, { agents });
+    expect(started).toMatchObject({ model: "gpt-6-sol", provider: "anthropic" });
+    expect(started?.modelReason).toBe("provider from the parent agent, model from agent maker");
+  });
+});
+
 describe("a resumed agent", () => {
-  /** Returns the models of an agent's runs: started with a model, resumed, resumed with `again` in a new process. */
+  /**
+   * Returns the models of an agent's three runs: started with a model, then resumed, then resumed with `again` in a new
+   * process.
+   */
   async function modelsOf(again: Record<string, unknown>): Promise<readonly string[]> {
     const agentOf = (request: RecordedRequest): string => / id=\\?"(a\w+)/.exec(request.rawBody.toString())?.[1] ?? "";
     const goOn = (request: RecordedRequest, more: Record<string, unknown> = {}): Reply => ({

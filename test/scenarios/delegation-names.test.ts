@@ -47,7 +47,7 @@ describe("the agent that a call names", () => {
     expect(vague.answer).toMatch(/There is no agent "data-queries"\..* Available agents: sql-writer, /);
   });
 
-  it("is one of at most ten suggestions", async () => {
+  it("is suggested in a list of at most ten names", async () => {
     const many = Object.fromEntries(
       Array.from({ length: 30 }, (_, index) => [
         `helper-${index}`,
@@ -66,14 +66,17 @@ describe("the agent that a call names", () => {
     ["with a person", { interactive: true }],
     ["with forks", {}],
     ["with rules", { disallowedTools: ["Task(reviewer)"] }],
-  ])("is one of those that the Task schema offers, %s", async (_, options) => {
-    const call = forkCall("x", { subagent_type: "nobody-like-this" });
-    const on = await stage({ MAIN: saying({ content: [call] }, { content: "ok" }) });
-    await play(on, { agents, ...options });
-    const [answer = ""] = toolResults(on.requests("MAIN")[1]);
-    const [, names = ""] = /Available agents: (.*)\.\n/.exec(answer) ?? [];
-    expect(names.split(", ").sort()).toEqual([...taskOf(one(on.requests("MAIN")[0])).types].sort());
-  });
+  ])(
+    "can be any agent in the Task schema, and the error for an unknown one lists the same agents: %s",
+    async (_, options) => {
+      const call = forkCall("x", { subagent_type: "nobody-like-this" });
+      const on = await stage({ MAIN: saying({ content: [call] }, { content: "ok" }) });
+      await play(on, { agents, ...options });
+      const [answer = ""] = toolResults(on.requests("MAIN")[1]);
+      const [, names = ""] = /Available agents: (.*)\.\n/.exec(answer) ?? [];
+      expect(names.split(", ").sort()).toEqual([...taskOf(one(on.requests("MAIN")[0])).types].sort());
+    },
+  );
 
   it("is found even if every optional field is null", async () => {
     const nothing = {
@@ -112,7 +115,7 @@ describe("the agent that a call names", () => {
     }
   });
 
-  it("is requested again if it is missing", async () => {
+  it("is reported as missing, with the available agents, if the call does not name one", async () => {
     const { answer } = await askFor(work);
     expect(answer).toMatch(/subagent_type is missing\. Available agents: .*reviewer/);
   });
@@ -150,7 +153,7 @@ describe("agents that rules deny", () => {
     for (const answer of resultsIn(again.model.requests("MAIN")[1])) expect(answer).toMatch(/Task\(reviewer\).*denies/);
   });
 
-  it("are not suggested, and neither are hidden ones", async () => {
+  it("are not suggested, and neither are hidden agents", async () => {
     for (const subagent_type of ["reviewr", "Explor", undefined]) {
       const { answer } = await askFor({ ...work, ...(subagent_type === undefined ? {} : { subagent_type }) }, denied);
       expect(answer).toContain("Available agents: ");

@@ -131,7 +131,7 @@ describe("an agent that works for a call when the process dies", () => {
   });
 });
 
-describe("an agent is resumed in a later process with its whole conversation, however it ended", () => {
+describe("an agent is resumed in a later process with its whole conversation, no matter how it ended", () => {
   const hang = { text: "Half.", hangs: true } as const;
   const slow = { description: "Is slow. Use it.", prompt: "Work.", tools: ["Read"], timeout: 0.05 };
   const frugal = { description: "Saves. Use it.", prompt: "Work.", tools: ["Read"], budget: { turns: 1 } };
@@ -189,7 +189,7 @@ describe("a resumed agent that has background agents", () => {
   const background = { run_in_background: true };
   const later = { text: "Later.", hangs: true } as const;
 
-  it("is told again which of them are still working", async () => {
+  it("is told again which background agents are still working", async () => {
     const { session, model } = await open({
       MAIN: [{ calls: [task("CHILD: hang", background)] }, later, { text: "Still." }],
       CHILD: [{ text: "Working.", hangs: true }],
@@ -206,7 +206,7 @@ describe("a resumed agent that has background agents", () => {
     expect(told).toContain("And now?");
   });
 
-  it("is told after a kill which have ended, with their reports, and not again later", async () => {
+  it("is told once after a kill which background agents have ended, with their reports", async () => {
     const at = newPlace();
     const first = await open(
       { MAIN: [{ calls: [task("CHILD: be quick", background)] }, later], CHILD: [{ text: "The quick answer." }] },

@@ -82,7 +82,7 @@ describe("a foreground agent", () => {
     expect(resultsIn(model.requests("MAIN")[1]).map((text) => text.split("\n")[1])).toEqual(["first", "second"]);
   });
 
-  it("is reported with the available types if its type is unknown, and the parent continues", async () => {
+  it("is refused with a list of available types if its type is unknown, and the parent continues", async () => {
     const { model, result } = await walk({
       MAIN: [{ calls: [task("x", { subagent_type: "Explor" })] }, { text: "I see." }],
     });
@@ -114,7 +114,7 @@ describe("a foreground agent", () => {
     expect(lastWords(model.requests("CHILD")[1])).toBeDefined();
   });
 
-  it("returns its reason, its text and its id for resuming if it fails", async () => {
+  it("returns the reason, its text so far and its id for resuming if it fails", async () => {
     const { model, result } = await walk({
       MAIN: [{ calls: [task("CHILD: go")] }, { text: "Too bad." }],
       CHILD: [{ text: "Half", error: { code: "overloaded", message: "The model is overloaded." } }],
@@ -222,7 +222,7 @@ describe("resume", () => {
 });
 
 describe("limits", () => {
-  it("refuse agents beyond the limit for one prompt and say what is left, and the parent ends as incomplete", async () => {
+  it("refuse agents beyond the limit for one prompt, and the parent ends as incomplete", async () => {
     const { model, result } = await walk(
       {
         MAIN: [{ calls: [task("ONE: a"), task("TWO: b"), task("THREE: c")] }, { text: "Two of three." }],
@@ -305,7 +305,7 @@ describe("limits", () => {
     expect(result).toMatchObject({ outcome: "incomplete", reason: "budget", turns: 2 });
   });
 
-  it("end a silent model as a stall, and an agent over its time limit as a timeout", async () => {
+  it("end a run as stalled if the model is silent, and as timed out if the agent exceeds its time limit", async () => {
     const { model, result } = await walk(
       {
         MAIN: [{ calls: [task("CHILD: hang", { subagent_type: "hasty" })] }, { text: "It hung." }],
@@ -321,7 +321,7 @@ describe("limits", () => {
     expect(report).toContain("I begin.");
   });
 
-  it("let agents beyond the concurrency limit wait, and all of them work", async () => {
+  it("make agents beyond the concurrency limit wait until others have ended", async () => {
     let running = 0;
     let most = 0;
     const { promise: two, keep: begin } = promised();
@@ -367,7 +367,7 @@ describe("stopping", () => {
     expect(model.requests("CHILD")).toHaveLength(1);
   });
 
-  it("reports what stopped and what continues: a turn, an agent, everything", async () => {
+  it("reports what has stopped and what continues, for a turn, an agent or the whole session", async () => {
     const hang = { text: "Hm.", hangs: true } as const;
     const { session } = await open({
       MAIN: [{ calls: [task("BACK: hang", { run_in_background: true })] }, { calls: [task("FRONT: hang")] }, hang],
@@ -401,7 +401,7 @@ describe("stopping", () => {
     await session.close();
   });
 
-  it("leaves nothing running when the session is closed; an unreported end is reported in the next one", async () => {
+  it("leaves nothing running when the session is closed; an unreported end is reported in the next process", async () => {
     const first = await open({
       MAIN: [{ calls: [task("CHILD: hang", { run_in_background: true })] }, { text: "Later.", hangs: true }],
       CHILD: [{ text: "Working.", hangs: true }],

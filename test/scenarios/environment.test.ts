@@ -31,7 +31,20 @@ function repository(): Place {
   return at;
 }
 
-describe("the environment of an agent", () => {
+describe("an agent's environment", () => {
+  it("says nothing about the directory to an agent that can't use it", async () => {
+    const { session, model, cwd } = await open(
+      { MAIN: [{ text: "One." }] },
+      { agents: { seller: { description: "Sells.", prompt: "Sell.", tools: ["TodoWrite"] } }, agent: "seller" },
+    );
+    await session.prompt("MAIN: hello").result;
+    await session.close();
+    const [told = ""] = toldIn(model.requests("MAIN")[0]);
+    expect(told).toContain("Permission mode: default. Some calls may need approval");
+    expect(told).not.toContain(cwd);
+    expect(told).not.toMatch(/Platform|Git|files/);
+  });
+
   it("is described once, before the first prompt", async () => {
     const clock = { now: () => noon, monotonic: () => noon };
     const { session, model, cwd } = await open({ MAIN: [{ text: "One." }, { text: "Two." }] }, { clock });
@@ -48,7 +61,7 @@ describe("the environment of an agent", () => {
     const [text, ...more] = toldIn(model.requests("MAIN")[1]);
     expect(more).toEqual([]);
     expect(text).toContain("Git repository: no\nModel: scripted/scripted-1\nPermission mode: default. ");
-    expect(text).toContain("No one can approve calls or answer questions during this run.");
+    expect(text).toContain("No one can approve calls or answer questions during this run,");
     expect(text).toMatch(/Commands: they run (in a|without a) sandbox/);
   });
 
@@ -133,7 +146,7 @@ describe("the environment of an agent", () => {
   });
 });
 
-it("does not run a filter that has no name", async () => {
+it("git does not run a filter that has no name", async () => {
   const at = newPlace();
   const ran = join(at.home, "../ran");
   git(at.cwd, "init", "--initial-branch=trunk");

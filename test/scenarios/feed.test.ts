@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { open, promised, task, watch } from "./delegation-place.ts";
 
-it("shows what all agents do, even between runs, and continues from a position in another process", async () => {
+it("a session's events include all agents, even between runs, and can be continued from a position in another process", async () => {
   const release = promised();
   const parts = {
     MAIN: [{ calls: [task("PART: work.", { run_in_background: true })] }, { text: "Started." }],
@@ -36,14 +36,14 @@ it("shows what all agents do, even between runs, and continues from a position i
   expect(more.some(({ event }) => event.type === "prompt.received")).toBe(true);
 });
 
-it("rejects invalid positions", async () => {
+it("a session's events can't be read from an invalid position", async () => {
   const { session } = await open({ MAIN: [] });
   expect(() => session.events({ afetr: 3 } as object)).toThrow('session.events has no option "afetr"');
   expect(() => session.events({ after: Number.NaN })).toThrow("must be a whole number");
   await session.close();
 });
 
-it("rejects prompts after the session is closed, and says how to open it again", async () => {
+it("a closed session rejects prompts, and says how to open it again", async () => {
   const { session } = await open({ MAIN: [{ text: "Done." }] });
   await session.prompt("MAIN: begin.").result;
   await session.close();

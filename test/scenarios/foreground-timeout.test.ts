@@ -58,7 +58,7 @@ describe("a foreground agent that takes too long", () => {
     expect(JSON.stringify(updates)).not.toContain("run.backgrounded");
   });
 
-  it("has no such limit after a user moved it to the background", async () => {
+  it("has no time limit after a user has moved it to the background", async () => {
     const { promise: released, keep: release } = promised();
     const { session, model } = await open(
       {
@@ -78,7 +78,7 @@ describe("a foreground agent that takes too long", () => {
     expect(lastWords(model.requests("MAIN")[2])).toMatch(/status="completed".*Late\./s);
   });
 
-  it("ends anyway if its own file limits its time", async () => {
+  it("ends, even with a user present, if its own definition limits its time", async () => {
     const slow = { description: "Slow.", prompt: "Be slow.", timeout: "100ms" };
     const { session, model } = await open(
       {

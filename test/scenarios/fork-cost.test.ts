@@ -3,7 +3,7 @@ import { seedExample } from "../../bench/seed-example.ts";
 import { FORK_INTRODUCTION } from "../../src/protocol/index.ts";
 
 describe("three forks of a conversation of 62,000 tokens", () => {
-  it("cost as many new tokens as one conversation and three directives, and read the rest from the cache", async () => {
+  it("cost no more new tokens than one conversation and three directives, and read the rest from the cache", async () => {
     const { parent, forks, bodies } = await seedExample();
     const [first, ...others] = forks;
     const shared = others[0]?.read ?? 0;
@@ -23,7 +23,7 @@ describe("three forks of a conversation of 62,000 tokens", () => {
     const anew = forks.reduce((sum, { written }) => sum + written, parent.written);
     isAbout(anew, 62_600);
     expect(Math.round((100 * (3 * 62_000 - anew)) / (3 * 62_000))).toBe(66);
-    // All requests are equal up to the directives.
+    // All requests are identical up to the directives.
     const [one = "", ...rest] = bodies.map((body) => body.replaceAll(',"cache_control":{"type":"ephemeral"}', ""));
     const at = one.indexOf(FORK_INTRODUCTION) + FORK_INTRODUCTION.length;
     expect(at).toBeGreaterThan(4 * shared);

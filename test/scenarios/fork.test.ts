@@ -45,9 +45,9 @@ describe("a fork", () => {
     expect(answer?.content.map(({ type }) => type)).toEqual(["text", "tool_use"]);
     expect(turn?.content.map(({ type }) => type)).toEqual(["tool_result", "text", "text"]);
     expect(turn?.content.slice(1).map(({ text }) => text)).toEqual([FORK_INTRODUCTION, "ONE: count them"]);
-    // The ids distinguish its calls from its origin's.
+    // The ids of the fork's calls differ from those of its origin's calls.
     expect(unmarked(one(second)).match(/(?<="tool_use","id":")\w+/g)).toEqual(["m1_0", "m2_0", "a3_0"]);
-    // Its transcript refers to its origin's conversation but does not contain it.
+    // The fork's transcript refers to its origin's conversation but does not contain it.
     const [[, lines = []] = []] = transcriptsIn(on, session.id);
     expect(lines.map(({ type }) => type).slice(0, 4)).toEqual([
       "agent.created",
@@ -99,7 +99,7 @@ describe("a fork", () => {
 });
 
 describe("a fork over the other wire format", () => {
-  it("also has the same bytes as its origin and its siblings", async () => {
+  it("has the same bytes as its origin and its siblings, too", async () => {
     const on = await stage(
       {
         MAIN: saying({ content: [read] }, { content: [forkCall("ONE: a"), forkCall("TWO: b")] }, { content: "Both." }),
@@ -121,8 +121,8 @@ describe("a fork over the other wire format", () => {
   });
 });
 
-describe("what a fork may do", () => {
-  it("is what its origin may do, except delegate; missing tools stay declared and return an error", async () => {
+describe("a fork's permissions", () => {
+  it("are its origin's, except delegation; withheld tools stay declared and return an error", async () => {
     const on = await stage({
       MAIN: saying({ content: [forkCall("ONE: try", { subagent_type: "fork" })] }, { content: "ok" }),
       ONE: saying(
@@ -149,7 +149,7 @@ describe("what a fork may do", () => {
     expect(updates.filter((update) => update.type === "agent.spawned")).toHaveLength(1);
   });
 
-  it("includes changing files that its origin has read, unless others changed them since", async () => {
+  it("include changing files that its origin has read, unless they have changed since", async () => {
     const change = (to: string) => ({
       tool: "Edit",
       input: { file_path: "notes.txt", old_string: "beta", new_string: to },
@@ -169,7 +169,7 @@ describe("what a fork may do", () => {
     expect(toolResults(on.requests("TWO")[1])[0]).toContain("notes.txt has changed since you read it.");
   });
 
-  it("stays the same after its conversation was compacted", async () => {
+  it("stay the same after its conversation has been compacted", async () => {
     const on = await stage({
       MAIN: saying({ content: [forkCall("ONE: long")] }, { content: "ok" }),
       ONE: saying(
@@ -187,7 +187,7 @@ describe("what a fork may do", () => {
     expect(toolResults(on.requests("ONE")[3])[0]).toContain("Task was not run.");
   });
 
-  it("can be restricted to the tools that its call names, or to reading", async () => {
+  it("can be restricted to the tools that its call names, or to read-only tools", async () => {
     const write = { tool: "Write", input: { file_path: "new.txt", content: "x" } };
     const on = await stage({
       MAIN: saying(
@@ -214,7 +214,7 @@ describe("what a fork may do", () => {
     expect(toolsOf(one(on.requests("TWO")[0]))).toEqual(toolsOf(one(on.requests("MAIN")[0])));
   });
 
-  it("is limited to background tools in the background, and a notice reports its end", async () => {
+  it("include only background tools if it runs in the background, and a notice reports its end", async () => {
     const on = await stage({
       MAIN: saying(
         { content: [forkCall("ONE: slowly", { run_in_background: true })] },
@@ -235,8 +235,8 @@ describe("what a fork may do", () => {
   });
 });
 
-describe("a fork with some of the turns", () => {
-  it("has only these, and its transcript records the cost", async () => {
+describe("a fork with only the newest turns", () => {
+  it("does not get the other turns, and its transcript records the cost", async () => {
     const on = await stage({
       MAIN: saying(
         { content: ["First look.", read] },
@@ -290,8 +290,8 @@ describe("an agent with forkContext", () => {
 
 describe("forks", () => {
   it.each([
-    ["a model", { model: "small" }, /uses the model of its conversation/],
-    ["a copy", { isolation: "worktree" }, /works in the directory of its parent/],
+    ["a model", { model: "small" }, /uses its conversation's model/],
+    ["a copy", { isolation: "worktree" }, /works in its parent's directory/],
     ["a limit for another type", { subagent_type: "Explore", read_only: true }, /read_only is only for forks/],
   ])("are refused with %s", async (_, more, why) => {
     const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x", more)] }, { content: "ok" }) });
@@ -304,7 +304,7 @@ describe("forks", () => {
     ["if they are off", { settings: { fork: "off" as const } }],
     ["by default without a user", { settings: { fork: "auto" as const } }],
     ["for a coordinator", { coordinator: true }],
-  ])("do not exist %s, and a missing type is reported with the available ones", async (_, options) => {
+  ])("are not available %s, and a missing type is reported with the available types", async (_, options) => {
     const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }) });
     await play(on, options);
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("subagent_type is missing. Available agents:");
@@ -325,7 +325,7 @@ describe("forks", () => {
     ]);
   });
 
-  it("are not started without their limits if forks are off", async () => {
+  it("do not become unlimited agents if forks are off", async () => {
     const limited = forkCall("ONE: x", { subagent_type: "Explore", read_only: true });
     const on = await stage({ MAIN: saying({ content: [limited] }, { content: "ok" }) });
     await play(on, { settings: { fork: "off" } });
@@ -360,7 +360,7 @@ describe("forks", () => {
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("done");
   });
 
-  it("follow a rule for their name, and are then not offered", async () => {
+  it("are refused and not offered if a rule denies them by name", async () => {
     const on = await stage({ MAIN: saying({ content: [forkCall("ONE: x")] }, { content: "ok" }) });
     await play(on, { disallowedTools: ["Task(fork)"] });
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("Task(fork)");
@@ -384,7 +384,7 @@ describe("forks without any other agent", () => {
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("done");
   });
 
-  it("do not keep Task if they are off or denied", async () => {
+  it("are not offered by Task, which is absent, if they are off or denied", async () => {
     for (const options of [{ settings: { agents, fork: "off" as const } }, { disallowedTools: ["Task(fork)"] }]) {
       const on = await stage({ MAIN: saying({ content: "ok" }) });
       await play(on, { settings: { agents }, ...options });

@@ -73,7 +73,7 @@ describe("a skill with context: fork", () => {
     expect(lines).toContainEqual(expect.objectContaining({ type: "run.started", requestedModel: "haiku" }));
   });
 
-  it("names the nearest agents if its own does not exist", async () => {
+  it("reports the nearest agent names if its own agent does not exist", async () => {
     const { model } = await use({ MAIN: inMain }, { fields: "context: fork\nagent: Explor\n" });
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain('There is no agent "Explor". Did you mean Explore?');
   });
@@ -123,7 +123,7 @@ describe("a skill with context: fork", () => {
   it.each([
     ["Task was removed", inMain, { disallowedTools: ["Task"] }, "MAIN"],
     ["a subagent may not delegate", [{ calls: [task("CHILD: go")] }, done], {}, "CHILD"],
-  ] as const)("gives its text to the caller if %s", async (_, main, options, caller) => {
+  ] as const)("returns its text to the caller if %s", async (_, main, options, caller) => {
     const { model, updates } = await use({ MAIN: main, CHILD: inMain }, options);
     expect(resultsIn(model.requests(caller)[1])[0]).toMatch(
       /AUDIT: look at the cart by steps\.md\.\n\n\[.*yourself.*\]$/,
@@ -131,7 +131,7 @@ describe("a skill with context: fork", () => {
     expect(updates.filter(({ type }) => type === "agent.spawned")).toHaveLength(caller === "CHILD" ? 1 : 0);
   });
 
-  it("resumes its agent if the process died in between", async () => {
+  it("resumes its agent if the process died before the report", async () => {
     const late = promised();
     const at = skilledPlace();
     const first = await open(

@@ -23,7 +23,7 @@ const made = ({ cwd }: Place): string | undefined =>
   existsSync(join(cwd, "made.txt")) ? readFileSync(join(cwd, "made.txt"), "utf8") : undefined;
 
 describe("a hook before a call", () => {
-  it("blocks it with exit code 2; the model, the report and the transcript contain the reason", async () => {
+  it("blocks the call with exit code 2, and the model, the report and the transcript get the reason", async () => {
     const settings = hooks("PreToolUse", "echo 'not on Fridays' >&2; exit 2");
     const walked = await walk(once(write()), { settings, permissionMode: "acceptEdits" });
     expect(made(walked)).toBeUndefined();
@@ -34,7 +34,7 @@ describe("a hook before a call", () => {
     ]);
   });
 
-  it("blocks it with a clear error if the hook can't be run", async () => {
+  it("blocks the call with a clear error if the hook can't be run", async () => {
     const walked = await walk(once(read), { settings: hooks("PreToolUse", "./no-such-hook.sh") });
     expect(told(walked)).toMatch(/no-such-hook\.sh.*127.*not made/s);
     expect(walked.updates).toContainEqual(expect.objectContaining({ type: "notice.raised", code: "hook" }));
@@ -137,7 +137,7 @@ describe("a hook before a call", () => {
     ["an object", allowAll, {}],
     ["a list", [allowAll], {}],
     ["an object that is merged with the user's", allowAll, { matcher: "*" }],
-  ])("belongs to the project if its settings contain it as %s", async (_, hook, ofUser) => {
+  ])("is treated as the project's if the project's settings contain it as %s", async (_, hook, ofUser) => {
     const { settings, origins } = mergeSettings([
       { scope: "user", values: { hooks: { PreToolUse: ofUser } } },
       { scope: "project", values: { hooks: { PreToolUse: hook } } },
@@ -146,7 +146,7 @@ describe("a hook before a call", () => {
     expect(made(walked)).toBeUndefined();
   });
 
-  it("changes its input, and the changed input is used", async () => {
+  it("can change the call's input, and the changed input is used", async () => {
     const input = { file_path: "made.txt", content: "by the hook" };
     const settings = hooks("PreToolUse", says({ hookSpecificOutput: { updatedInput: input } }));
     const walked = await walk(once(write("by the model")), { settings, permissionMode: "acceptEdits" });
@@ -154,7 +154,7 @@ describe("a hook before a call", () => {
     expect(recorded(walked.updates)[0]).toMatchObject({ inputJson: JSON.stringify(input) });
   });
 
-  it("changes its input, and rules and hooks decide on that from the start", async () => {
+  it("can change the call's input, and rules and hooks then decide on the call again", async () => {
     const change = says({
       decision: "allow",
       hookSpecificOutput: { updatedInput: { file_path: "made.txt", content: "x" } },
@@ -171,7 +171,7 @@ describe("a hook before a call", () => {
     expect(told(byHook)).toContain("not this file");
   });
 
-  it("causes a denial if it keeps changing its own changes", async () => {
+  it("causes a denial if it changes the input again and again", async () => {
     const change = `node -e 'const i = JSON.parse(require("fs").readFileSync(0)).tool_input; console.log(JSON.stringify({updatedInput: {...i, content: i.content + "!"}}))'`;
     const walked = await walk(once(write()), { settings: hooks("PreToolUse", change), permissionMode: "acceptEdits" });
     expect(made(walked)).toBeUndefined();
@@ -184,7 +184,7 @@ describe("a hook before a call", () => {
     expect(lastWords(walked.model.requests("MAIN")[1])).toContain("mind the gap");
   });
 
-  it("can require approval for allowed calls, which is a denial if no one can be asked", async () => {
+  it("can require approval for allowed calls, which are denied if no one can approve them", async () => {
     const asked: string[] = [];
     const approvals: Approvals = {
       ask: async ({ decision }) => {
@@ -243,7 +243,7 @@ describe("a hook before a call", () => {
     expect(made(await walk(once(write()), none))).toBe("made");
   });
 
-  it("has not denied the call if it was aborted with the run", async () => {
+  it("is not recorded as a denial if it was aborted with the run", async () => {
     const { session, model } = await open(once(write()), { settings: hooks("PreToolUse", "touch begun; sleep 60") });
     const run = session.prompt("MAIN: do it.");
     while (!existsSync(join(session.cwd, "begun"))) await new Promise((resolve) => setTimeout(resolve, 5));
@@ -268,7 +268,7 @@ describe("when a call needs approval", () => {
     expect(made(walked)).toBeUndefined();
   });
 
-  it("input that a hook changes is decided on from the start", async () => {
+  it("a new decision is made on input that a hook has changed", async () => {
     const change = hooks(
       "PermissionRequest",
       says({ hookSpecificOutput: { decision: { behavior: "allow", updatedInput: { command: "touch made.txt" } } } }),

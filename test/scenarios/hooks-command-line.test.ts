@@ -54,7 +54,7 @@ const settings = {
   },
 };
 
-it("kill -9 during an agent's run: each reported start has one end, even across three processes", async () => {
+it("each reported start of an agent has exactly one reported end, even after a kill and two resumes", async () => {
   const place = newPlace();
   const told = (): unknown[][] => toldIn(place);
   writeFileSync(join(place.home, "settings.json"), JSON.stringify(settings));

@@ -117,7 +117,7 @@ describe("a Stop hook", () => {
     expect(walked.result).toMatchObject({ outcome: "succeeded", text: "Now done." });
   });
 
-  it("can't keep it running forever", async () => {
+  it("can't keep the agent running forever", async () => {
     const steps = Array.from({ length: 9 }, (_, index) => ({ text: `Done ${index}.` }));
     const walked = await walk({ MAIN: steps }, { settings: hooks({ Stop: ["exit 2"] }) });
     walked.model.assertDone();
@@ -127,14 +127,14 @@ describe("a Stop hook", () => {
     );
   });
 
-  it("lets it end if the hook only returns text, which is not delivered later", async () => {
+  it("lets the agent end if it only returns text, which is not delivered later", async () => {
     const command = `echo '{"hookSpecificOutput": {"additionalContext": "well done"}}'`;
     const walked = await walk({ MAIN: [{ text: "Done." }] }, { settings: hooks({ Stop: [command] }) });
     walked.model.assertDone();
     expect(walked.result).toMatchObject({ outcome: "succeeded", turns: 1 });
   });
 
-  it("lets it end if the hook fails", async () => {
+  it("lets the agent end if the hook fails", async () => {
     const walked = await walk({ MAIN: [{ text: "Done." }] }, { settings: hooks({ Stop: ["exit 1"] }) });
     expect(walked.result.outcome).toBe("succeeded");
   });
@@ -186,13 +186,13 @@ describe("a Stop hook in a definition", () => {
     }
   });
 
-  it("runs again with the limit if it continued an agent that has no turns left", async () => {
+  it("runs again with the reason max_turns if it continued an agent that has no turns left", async () => {
     const parts = { MAIN: [{ calls: [careful({ max_turns: 1 })] }, { text: "Done." }], CHILD: [{ text: "Ready." }] };
     const walked = await walk(parts, { agents });
     expect(toldIn(walked).map(({ reason }) => reason)).toEqual(["done", "max_turns"]);
   });
 
-  it("does not run for a rejected prompt, because nothing began", async () => {
+  it("does not run for a rejected prompt, because no run began", async () => {
     const settings = hooks({ UserPromptSubmit: [`echo '{"decision":"block"}'`], Stop: [log] });
     const walked = await walk({ MAIN: [] }, { settings });
     expect(walked.result.reason).toBe("refused");
@@ -229,7 +229,7 @@ describe("SubagentStart and SubagentStop hooks", () => {
     expect(reasonsIn(await walk(parts, { settings: pair }))).toEqual([undefined, reason]);
   });
 
-  it("run if it is stopped, even during a hook before a call", async () => {
+  it("run if the agent is stopped, even during a hook before a call", async () => {
     for (const settings of [
       pair,
       { hooks: { ...pair.hooks, PreToolUse: [{ matcher: "Read", command: "sleep 60" }] } },
@@ -270,7 +270,7 @@ describe("SubagentStart and SubagentStop hooks", () => {
     expect(runs("SubagentStop")).toEqual(runs("SubagentStart"));
   });
 
-  it("run again when it is resumed", async () => {
+  it("run again when the agent is resumed", async () => {
     const id = (words: string): string => / id=\\?"(a\w+)/.exec(words)?.[1] ?? "";
     const walked = await walk(
       {
@@ -306,13 +306,15 @@ describe("SubagentStart and SubagentStop hooks", () => {
     expect(JSON.stringify(walked.model.requests("CHILD")[0])).toContain("mind the budget");
   });
 
+  // SubagentStart hooks belong in settings.
+  const { SubagentStart: _, ...stopHooks } = pair.hooks as Record<string, unknown>;
   it.each([
     ["settings", { settings: pair }],
     [
       "its definition",
-      { agents: { "general-purpose": { description: "Works.", prompt: "Work.", hooks: pair.hooks as JsonObject } } },
+      { agents: { "general-purpose": { description: "Works.", prompt: "Work.", hooks: stopHooks as JsonObject } } },
     ],
-  ])("run in the next process if theirs was killed, exactly once: hooks from %s", async (_, given) => {
+  ])("run exactly once, in the next process, if the agent's process was killed: hooks from %s", async (_, given) => {
     const { session, ...at } = await open(child({ hangs: true }), given);
     const run = session.prompt("MAIN: do it.");
     const begun = (async () => {

@@ -133,7 +133,7 @@ describe("agent files that change while a session is open", () => {
     expect(resultsIn(cast.requests("MAIN")[4])).toContain('There is no agent "singer"');
   });
 
-  it("keep the last good version while one is half-written", async () => {
+  it("keep their last good version while half-written", async () => {
     const files = { "poet.md": agent("poet", "You rhyme.") };
     const { ask, put, cast, heard } = await begin({ MAIN: [done, task("poet"), done], CHILD: [done] }, { files });
     await ask();
@@ -187,7 +187,7 @@ describe("agent files that change while a session is open", () => {
     expect(resultsIn(cast.requests("MAIN")[3])).toMatch(/Agent a\w{12} can't be resumed: .*"poet" is missing/);
   });
 
-  it("are reported if the session's main agent is deleted, which stays as it was", async () => {
+  it("are reported if the main agent's file is deleted, and the main agent keeps its definition", async () => {
     const files = { "poet.md": agent("poet", "You rhyme.") };
     const { ask, put, heard, lines, directory } = await begin({ MAIN: [done, done, done] }, { files, agent: "poet" });
     await ask();
@@ -202,7 +202,7 @@ describe("agent files that change while a session is open", () => {
     expect(noticesIn(lines)).toHaveLength(1);
   });
 
-  it("are reported when the session is opened if they were deleted before it is resumed", async () => {
+  it("are reported when the session is resumed if they were deleted in the meantime", async () => {
     const files = { "poet.md": agent("poet", "You rhyme.") };
     const { ask, session, directory, cwd, home, environment } = await begin({ MAIN: [done] }, { files });
     await ask();
@@ -246,7 +246,7 @@ describe("skills that change while a session is open", () => {
     expect(resultsIn(cast.requests("MAIN")[5])).toContain("All skills were removed");
   });
 
-  it("keep the last good version while one is half-written", async () => {
+  it("keep their last good version while half-written", async () => {
     const { ask, write, told, cast } = await begin({ MAIN: [done, use("ship"), done] }, { files });
     await ask();
     write(".agents/skills/ship/SKILL.md", "---\nname: ship\ndescr");
@@ -255,7 +255,7 @@ describe("skills that change while a session is open", () => {
     expect(resultsIn(cast.requests("MAIN")[2])).toContain("Ship slowly.");
   });
 
-  it("must be read as files if the session began without skills and has no tool for them", async () => {
+  it("must be read as files if the session began without skills and has no Skill tool", async () => {
     const { ask, write, told, root } = await begin({ MAIN: [done, done, done] });
     await ask();
     write(".agents/skills/ship/SKILL.md", skill("Ship slowly."));

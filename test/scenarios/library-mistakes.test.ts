@@ -1,7 +1,17 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { type Approvals, loadSettings, openSession, run, sessions, UserError } from "../../src/app/index.ts";
+import {
+  type Approvals,
+  defineAgent,
+  defineTool,
+  loadSettings,
+  openSession,
+  run,
+  type SessionOptions,
+  sessions,
+  UserError,
+} from "../../src/app/index.ts";
 import type { RunUpdate } from "../../src/protocol/index.ts";
 import { createScriptedModel } from "../../src/testing/index.ts";
 import { newPlace, open, resultsIn, task } from "./delegation-place.ts";
@@ -36,6 +46,11 @@ describe("the program's answer", () => {
     [{ answer: "allow", by: 1 }, "`by` must be a string"],
     [{ answer: "allow", always: { rule: "Bash" } }, "`always` must be an object"],
     [{ answer: "allow", replies: "SQLite" }, "`replies` must be an array"],
+    [{ answer: "allow", updatedInput: { command: "true" } }, "the field `updatedInput` is unknown. Use `inputJson`"],
+    [{ answer: "allow", inputJSON: "{}" }, "the field `inputJSON` is unknown. Use `inputJson`"],
+    [{ answer: "allow", input: {} }, "the field `input` is unknown. Use `inputJson`"],
+    [{ answer: "allow", inputJson: { command: "true" } }, "`inputJson` must be a string that contains a JSON object"],
+    [{ answer: "allow", more: 1 }, "the field `more` is unknown. Use answer, by, message, inputJson, always, replies"],
   ])("is a denial if it is %j", async (answer, problem) => {
     const message = expect.stringContaining(`The program's answer was invalid: ${problem}`);
     expect(await answered(answer)).toMatchObject({
@@ -55,7 +70,7 @@ describe("the program's answer", () => {
   });
 });
 
-it("refuses unknown options of rewind, and keeps the files", async () => {
+it("rewind refuses unknown options, and keeps the files", async () => {
   const { session, cwd } = await open({ MAIN: [write, { text: "Done." }] }, { permissionMode: "acceptEdits" });
   await session.prompt("MAIN: go").result;
   const [prompt] = await session.prompts();
@@ -75,20 +90,43 @@ it("run says how to pass a prompt", async () => {
   });
 });
 
-it("says that a scripted model has no answer left", async () => {
+it("a run reports that the scripted model has no answer left", async () => {
   const result = await run("Hello", { ...newPlace(), home: false, model: createScriptedModel([]) });
   expect(result.message).toMatch(/^The script has no answer to this request\. .*Hello$/s);
 });
 
-it("refuses to read or delete a session without an id", async () => {
+it("reading or deleting a session without an id is refused", async () => {
   await expect(sessions.delete(undefined as never)).rejects.toThrow("The session's id is missing");
   await expect(sessions.read("", {})).rejects.toThrow("The session's id is missing");
 });
 
+const callWithInput = { type: "tool_call", callId: "c1", name: "Read", input: {} };
+const answers =
+  ({
+    content = [{ type: "text", text: "Hi." }],
+    ...more
+  }: {
+    readonly content?: readonly unknown[];
+    readonly [field: string]: unknown;
+  }) =>
+  async () => ({ ok: true, message: { role: "assistant", content }, stopReason: "end_turn", usage: {}, ...more });
+
 it.each([
   ["returns nothing", async () => undefined, "did not return an outcome"],
   ["throws", async () => Promise.reject(new Error("no network")), "failed: no network"],
-])("ends the run if the program's model %s", async (_, call, message) => {
+  [
+    "returns a call without inputJson",
+    answers({ content: [callWithInput] }),
+    "message.content[0].inputJson must be a string",
+  ],
+  ["returns no stop reason", answers({ stopReason: undefined }), "stopReason must be one of end_turn"],
+  ["returns no usage", answers({ usage: undefined }), "usage must be an object"],
+  [
+    "returns a failure without partial",
+    async () => ({ ok: false, error: { code: "server", message: "Down." } }),
+    "Down.",
+  ],
+])("a run fails if the program's model %s", async (_, call, message) => {
   const described = { provider: "mine", model: "echo", dialect: "openai", window: 8_000, maxOutputTokens: 1_000 };
   const model = { describe: () => described, call } as never;
   const result = await run("x", { ...newPlace(), home: false, model });
@@ -96,7 +134,7 @@ it.each([
   expect(result.message).toContain(message);
 });
 
-it("refuses unknown options and agents when it reads earlier sessions", async () => {
+it("reading earlier sessions with unknown options or agents is refused", async () => {
   const at = newPlace();
   const { session } = await open(
     { MAIN: [{ calls: [task("PART: look")] }, { text: "Done." }], PART: [{ text: "Found." }] },
@@ -118,7 +156,7 @@ it("refuses unknown options and agents when it reads earlier sessions", async ()
   expect(lines[0]?.type).toBe("agent.created");
 });
 
-it("says that a session is closed, whatever is requested", async () => {
+it("every method of a closed session says that the session is closed", async () => {
   const { session } = await open({ MAIN: [{ text: "Done." }] });
   await session.prompt("MAIN: go").result;
   const [prompt] = await session.prompts();
@@ -141,7 +179,7 @@ it("says that a session is closed, whatever is requested", async () => {
   expect(receipt).toMatchObject({ status: "refused", message: expect.stringMatching(/^The session is closed\. Open/) });
 });
 
-it("refuses an object that is not a model, and an empty prompt without a conversation", async () => {
+it("an object that is not a model, and an empty prompt without a conversation, are refused", async () => {
   const { session } = await open({
     MAIN: [{ error: { code: "bad_request", message: "No." } }, { text: "More." }],
   });
@@ -154,6 +192,7 @@ it("refuses an object that is not a model, and an empty prompt without a convers
   expect(() => session.prompt([])).toThrow("The prompt is empty, and there is no conversation to continue");
   await session.prompt("MAIN: go").result;
   expect((await session.prompt("").result).text).toBe("More.");
+  expect(() => session.prompt("")).toThrow("The prompt is empty, and the agent has finished its work");
   await session.close();
 });
 
@@ -174,7 +213,7 @@ describe("a message", () => {
     expect(await failure(() => run("x", { maxCost: 1 } as never))).toBe(`run has no option maxCost. ${cure}`);
   });
 
-  it("names the function that was called, and the tool", async () => {
+  it("names the tool, and the function that was called", async () => {
     expect(await failure(() => run("x", { outputs: {} } as never))).toBe(
       "run has no option outputs. Did you mean output?",
     );
@@ -185,7 +224,7 @@ describe("a message", () => {
     expect(await opening({ tools: [{ ...tool, more: 1 }] })).toMatch('The tool "stock" has no option more');
   });
 
-  it("says which setting and which block of a prompt is wrong", async () => {
+  it("names the invalid setting, or the invalid block of a prompt", async () => {
     expect(await opening({ settings: { budgets: {} } })).toMatch(
       "The settings option of openSession is invalid: the key budgets is unknown (did you mean budget?)",
     );
@@ -203,7 +242,7 @@ describe("a message", () => {
   it("says which agents an agent tool can start", async () => {
     const at = { ...newPlace(), environment: {} };
     expect(await opening({ ...at, tools: [review("explroe")] })).toMatch('Did you mean "Explore"?');
-    expect(await opening({ ...at, tools: [review("zebra")] })).toMatch(/Use one of .*Explore/);
+    expect(await opening({ ...at, tools: [review("zebra")] })).toMatch(/Use one of (?!.*statusline-setup).*Explore/);
   });
 
   it("says that a session is open in this process", async () => {
@@ -227,7 +266,7 @@ describe("a message", () => {
   });
 });
 
-it("adds up what all agents have spent, including before the session was resumed", async () => {
+it("a session adds up the spending of all its agents, including before it was resumed", async () => {
   const at = newPlace();
   const settings = { budget: { tokens: 20_000 } };
   const parts = { MAIN: [{ calls: [task("PART: look")] }, { text: "Done." }], PART: [{ text: "Found." }] };
@@ -246,5 +285,121 @@ it("adds up what all agents have spent, including before the session was resumed
   await session.close();
   const again = await open({}, { at, resume: session.id });
   expect(await again.session.spent()).toEqual({ ...spent, left: {} });
+  await again.session.close();
+});
+
+describe("agents in the settings of a program", () => {
+  const place = () => ({ ...newPlace(), home: false as const, environment: {}, model: createScriptedModel([]) });
+
+  it("can be started, unless the agents option defines another one with the same name", async () => {
+    const scout = { description: "Looks around.", prompt: "You look around.", maxTurns: 3 };
+    const session = await openSession({
+      ...place(),
+      settings: { agents: { scout, poet: scout, Explore: false } },
+      agents: { poet: { ...scout, tools: ["Read"] } },
+      agent: "poet",
+    });
+    expect(session).toMatchObject({ agentType: "poet", tools: ["Read"], notices: [] });
+    await session.close();
+    const other = await openSession({ ...place(), settings: { agents: { scout } } });
+    expect(other.agents).toContain("scout");
+    await other.close();
+  });
+
+  it("are refused if they are invalid", async () => {
+    const settings = { agents: { scout: { prompt: "You look around." } } };
+    await expect(openSession({ ...place(), settings })).rejects.toMatchObject({
+      name: "UserError",
+      message: expect.stringContaining('Agent "scout"'),
+    });
+  });
+});
+
+describe("a mistake in code is an error", () => {
+  const opening = async (options: SessionOptions) => {
+    const session = await openSession({
+      ...newPlace(),
+      home: false,
+      environment: {},
+      model: createScriptedModel([]),
+      ...options,
+    });
+    await session.close();
+  };
+  const agent = { description: "Does it.", prompt: "You do it." };
+
+  it.each<[string, unknown, string]>([
+    ["a rule without text", { rules: [{ tool: "x" }] }, "The rules option of openSession can't be"],
+    ["a session id with a space", { home: undefined, resume: "has space" }, '"has space" is not a valid session id'],
+    ["a path as a session id", { home: undefined, resume: "../x" }, '"../x" is not a valid session id'],
+    [
+      "a prompt function that throws",
+      {
+        agent: "a",
+        agents: {
+          a: {
+            ...agent,
+            prompt: () => {
+              throw new Error("boom");
+            },
+          },
+        },
+      },
+      'The prompt of agent "a" could not be created: boom',
+    ],
+    ["a negative budget", { agents: { a: { ...agent, budget: { usd: -1 } } } }, '"usd: -1"'],
+    ["an unreadable timeout", { agents: { a: { ...agent, timeout: "soon" } } }, "timeout"],
+    ["an agent's unknown hook event", { agents: { a: { ...agent, hooks: { PreTool: [] } } } }, "PreTool"],
+    ["an agent without a name", { agents: { " ": agent } }, "The agents option of openSession can't be"],
+    ["a deny rule for an unknown tool", { settings: { permissions: { deny: ["Baash"] } } }, 'there is no tool "Baash"'],
+    ["a broken deny rule", { disallowedTools: ["Bash(rm"] }, "the closing parenthesis is missing"],
+    ["a broken hook", { settings: { hooks: { PreToolUse: [{ matcher: "Bash" }] } } }, "has no command"],
+    ["a hook's negative time limit", { hooks: { Stop: [{ run: () => {}, timeoutSeconds: -1 }] } }, "value for Stop"],
+    ["an empty command", { acceptance: [""] }, "The acceptance option of openSession can't be"],
+    ["a number in the environment", { environment: { A: 5 } }, "The environment option of openSession can't be"],
+  ])("%s", async (_, options, message) => {
+    await expect(opening(options as SessionOptions)).rejects.toMatchObject({
+      name: "UserError",
+      message: expect.stringContaining(message),
+    });
+  });
+
+  it("unless it is in a file that the program has loaded", async () => {
+    const settings = { permissions: { deny: ["Baash"] } };
+    await opening({ settings, rules: [{ text: "Baash", effect: "deny", scope: "user", file: "settings.json" }] });
+  });
+});
+
+it("options and settings may be undefined, and hook functions may return nothing", async () => {
+  const log = (_: unknown): void => {};
+  const session = await openSession({
+    ...newPlace(),
+    home: false,
+    environment: {},
+    model: createScriptedModel([{ text: "Hi." }]),
+    settings: { budget: { usd: undefined, turns: 5 }, permissions: undefined, sandbox: { mode: undefined } },
+    trusted: undefined,
+    allowedTools: undefined,
+    acceptance: undefined,
+    transcript: undefined,
+    hooks: { PreToolUse: [{ run: (input) => log(input.tool_name) }], SessionEnd: [{ run: log }], Stop: undefined },
+    agents: { a: defineAgent({ description: "d", prompt: "p", timeout: undefined, hooks: undefined }) },
+    onTrouble: undefined,
+  });
+  expect((await session.prompt("Hello").result).text).toBe("Hi.");
+  expect(Object.keys((await session.spent()).left)).toEqual(["turns"]);
+  await session.close();
+});
+
+it("a resumed session reports tools of the program that are missing", async () => {
+  const at = newPlace();
+  const pay = defineTool({ name: "pay", description: "Pays.", input: { type: "object" }, run: () => "paid" });
+  const { session } = await open({ MAIN: [{ text: "Hi." }] }, { at, tools: [pay] });
+  await session.prompt("MAIN: hi").result;
+  await session.close();
+  const again = await open({}, { at, resume: session.id });
+  expect(again.session.notices).toEqual([
+    'The tool "pay", which this session had before, is missing from the `tools` option.',
+  ]);
   await again.session.close();
 });

@@ -4,8 +4,8 @@ import { join } from "node:path";
 import { promisify } from "node:util";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
-import { defineTool, openSession, type Session } from "../../src/app/index.ts";
-import { createScriptedModel } from "../../src/testing/index.ts";
+import { defineTool, openSession, run, type Session } from "../../src/app/index.ts";
+import { createCast, createScriptedModel } from "../../src/testing/index.ts";
 import { lastWords, newPlace, open, resultsIn } from "./delegation-place.ts";
 
 const touch = { calls: [{ name: "Bash", input: { command: "touch made.txt" } }] };
@@ -28,7 +28,27 @@ describe("a program's run", () => {
     expect(stdout).toBe("stopped\n");
   });
 
-  it("knows its prompt, which is queued immediately", async () => {
+  it("reports the cost of all agents, not only of the main agent", async () => {
+    const input = { description: "look", prompt: "CHILD: look", subagent_type: "Explore" };
+    const parts = { MAIN: [{ calls: [{ name: "Task", input }] }, { text: "Done." }], CHILD: [{ text: "Seen." }] };
+    const model = createCast(parts, { prices: { input: 10, output: 10, cacheRead: 10, cacheWrite: 10 } });
+    const { costUsd, spent } = await run("MAIN: go", { cwd: newPlace().cwd, home: false, model });
+    expect(spent).toMatchObject({ turns: 3, agents: 1, unpriced: 0 });
+    expect(spent.costUsd).toBeGreaterThan(costUsd ?? 0);
+  });
+
+  it("resumes a session only in its own directory, which the error names", async () => {
+    const [here, elsewhere] = [newPlace(), newPlace()];
+    const { sessionId } = await run("go", { ...here, model: createScriptedModel([{ text: "Done." }]) });
+    const resumed = openSession({ cwd: elsewhere.cwd, home: here.home, resume: sessionId, provider: "offline" });
+    await expect(resumed).rejects.toMatchObject({
+      code: "no_session",
+      message: expect.stringContaining(here.cwd),
+      cure: expect.stringContaining("`cwd`"),
+    });
+  });
+
+  it("has the id of its prompt, which is queued immediately", async () => {
     const { session } = await open({ MAIN: [{ text: "One." }] }, { home: false } as never);
     const first = session.prompt("MAIN: one");
     const second = session.prompt("MAIN: two");
@@ -43,7 +63,7 @@ describe("a program's run", () => {
     await session.close();
   });
 
-  it("can wait for an answer from the same program, which needs no name", async () => {
+  it("can wait for an answer from the same program, which need not name an approver", async () => {
     const model = createScriptedModel([touch, { text: "Done." }]);
     const session = await openSession({ cwd: newPlace().cwd, home: false, model, onAsk: "wait" });
     const run = session.prompt("go");
@@ -66,7 +86,7 @@ describe("a program's run", () => {
   });
 });
 
-it("reports the files that the program's tool declares and changes", async () => {
+it("a run reports the files that the program's tool declares and changes", async () => {
   const { cwd } = newPlace();
   const note = defineTool({
     name: "note",
@@ -103,10 +123,12 @@ describe("a limit in dollars for the program's model", () => {
     expect(await ask(await openSession({ ...newPlace(), model, settings }))).toMatchObject({ outcome: "succeeded" });
   });
 
-  it("says where the price is missing", async () => {
+  it("is refused with a message that says where to set the price if it is missing", async () => {
     const model = createScriptedModel([]);
     const result = await ask(await openSession({ ...newPlace(), model, settings: { budget } }));
-    expect(result.message).toMatch(/price of the model scripted-1 is unknown.*`prices` of its `describe\(\)`/);
+    expect(result.message).toMatch(
+      /price of the model scripted-1 is unknown.*`prices` that its `describe\(\)` returns/,
+    );
   });
 });
 

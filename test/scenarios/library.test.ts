@@ -48,7 +48,7 @@ describe("run", () => {
 });
 
 describe("a session", () => {
-  it("is closed at the end of a block", async () => {
+  it("is closed at the end of an `await using` block", async () => {
     const at = newPlace();
     let id = "";
     {

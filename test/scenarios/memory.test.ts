@@ -38,7 +38,7 @@ describe("an agent with memory and without file tools", () => {
   });
 
   it.each(["default", "acceptEdits", "bypassPermissions"] as const)(
-    "can access nothing else in mode %s",
+    "can access nothing outside its memory in mode %s",
     async (permissionMode) => {
       const at = await place();
       const directory = memoryOf(at);
@@ -58,7 +58,7 @@ describe("an agent with memory and without file tools", () => {
     },
   );
 
-  it("can't escape through a link", async () => {
+  it("can't leave its memory through a link", async () => {
     const at = await place();
     const directory = memoryOf(at);
     mkdirSync(directory, { recursive: true });
@@ -76,7 +76,7 @@ describe("an agent with memory and without file tools", () => {
     expect(readFileSync(join(at.cwd, "a.txt"), "utf8")).toBe("alpha\n");
   });
 
-  it("has its own directory, whatever its name", async () => {
+  it("has its own memory directory, whatever its name", async () => {
     const name = "../../../work";
     const { cwd, home, head } = await performTask({ ...task, agent: name, agents: { [name]: noter }, steps: [done] });
     const directory = join(home, "agent-memory/%2e%2e%2f%2e%2e%2f%2e%2e%2fwork");
@@ -107,7 +107,7 @@ describe("the project's memory", () => {
     expect(readdirSync(join(at.cwd, ".retinue"))).toEqual(["agent-memory"]);
   });
 
-  it("is neither read nor written in an untrusted project, with a notice", async () => {
+  it("is neither read nor written in an untrusted project, and a notice says so", async () => {
     const file = ".retinue/agent-memory/keeper/MEMORY.md";
     const { outcomes, notices, head } = await performTask({
       ...keep,
@@ -120,7 +120,7 @@ describe("the project's memory", () => {
     expect(notices.join()).toContain("which is not trusted");
   });
 
-  it("belongs to the trusted directory, not to a directory above it", async () => {
+  it("is in the trusted directory, not in a directory above it", async () => {
     const { cwd: above, home } = await place();
     const cwd = join(above, "sub");
     mkdirSync(join(above, ".git"));
@@ -139,7 +139,7 @@ describe("the project's memory", () => {
     expect(outcomes).toEqual(["ok", "denied"]);
   });
 
-  it("is ignored if the project made it a link, with a notice", async () => {
+  it("is ignored, with a notice, if the project has made it a link", async () => {
     const at = await place();
     mkdirSync(join(at.cwd, ".retinue"));
     mkdirSync(join(at.cwd, "src"));
@@ -151,7 +151,7 @@ describe("the project's memory", () => {
     expect(readdirSync(join(at.cwd, "src"))).toEqual([]);
   });
 
-  it("is only shown in plan mode", async () => {
+  it("can be read but not changed in plan mode", async () => {
     const file = ".retinue/agent-memory/keeper/MEMORY.md";
     const { outcomes, head } = await performTask({
       ...keep,
@@ -164,7 +164,7 @@ describe("the project's memory", () => {
     expect(head.system).toMatch(/earlier sessions\n\n- tabs$/);
   });
 
-  it("still needs approval if the user's own rule requires it", async () => {
+  it("needs approval if a rule of the user requires it", async () => {
     const asked: string[] = [];
     await performTask({
       ...keep,

@@ -1,5 +1,5 @@
-import { openSessionOn } from "../../src/app/session/open-session.ts";
-import type { SessionOptions } from "../../src/app/session/session-options.ts";
+import { openSessionOn } from "../../src/app/opening/open-session.ts";
+import type { SessionOptions } from "../../src/app/opening/session-options.ts";
 import type { WorkerPort } from "../../src/ports/index.ts";
 import type { ScriptedStep } from "../../src/testing/index.ts";
 import { createCast } from "../../src/testing/index.ts";

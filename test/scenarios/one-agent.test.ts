@@ -123,7 +123,7 @@ describe("one agent", () => {
     ]);
   });
 
-  it("writes a transcript that matches what its reader saw", async () => {
+  it("writes a transcript that matches the events that its reader received", async () => {
     const { updates, transcriptPath } = await walk([{ text: "Hello." }]);
     const written = readFileSync(transcriptPath, "utf8")
       .trimEnd()
@@ -148,7 +148,7 @@ describe("one agent", () => {
     expect(JSON.stringify(model.requests[1])).not.toContain("--allowed-tools");
   });
 
-  it("runs what a user allows, and the model is told what a user denied", async () => {
+  it("runs the calls that a user allows, and tells the model which calls were denied", async () => {
     const asked: string[] = [];
     const { result, model, cwd } = await walk(
       [
@@ -197,7 +197,7 @@ describe("one agent", () => {
     ]);
   });
 
-  it("continues in a new session object with the same bytes", async () => {
+  it("continues with the same bytes in a new session object", async () => {
     const first = await walk([
       { calls: [{ name: "Read", input: { file_path: "notes.txt" } }] },
       { text: "alpha, beta" },
@@ -218,7 +218,7 @@ describe("one agent", () => {
     expect(linesOf(second.updates).some((line) => line.type === "head.set")).toBe(false);
   });
 
-  it("stops at once when it is interrupted, and can be resumed", async () => {
+  it("stops immediately when it is interrupted, and can be resumed", async () => {
     const { home, cwd } = place();
     const model = createScriptedModel([{ text: "Thinking about it", hangs: true }]);
     const session = await openSession({ home, cwd, model });
@@ -270,7 +270,7 @@ describe("one agent", () => {
     expect(result).toMatchObject({ outcome: "incomplete", reason: "max_turns" });
   });
 
-  it("is told in its last turn to give its answer, so that it ends as done", async () => {
+  it("is told in its last turn to give its answer, so that its run ends as done", async () => {
     const look: ScriptedStep = { calls: [{ name: "LS", input: { path: "." } }] };
     const answer: ScriptedStep = (messages) => {
       const isLast = JSON.stringify(messages.at(-1)).includes("[This is the last of your 3 turns");

@@ -66,7 +66,7 @@ describe("plan mode", () => {
     expect(made(walked)).toBe(false);
   });
 
-  it("ends with the plan as the user changed it", async () => {
+  it("ends with the plan as edited by the user", async () => {
     const { approvals } = person({ answer: "allow", inputJson: '{"plan":"Write other.txt."}' });
     const walked = await walk({ MAIN: [{ calls: [leave] }, done] }, { approvals, permissionMode: "plan" });
     expect(ends(walked.updates)[0]).toContain("Write other.txt.");
@@ -165,7 +165,7 @@ describe("the plan mode tools", () => {
     }
   });
 
-  it("report if there is nothing to enter or leave, without a request", async () => {
+  it("report an error, without an approval request, if there is nothing to enter or leave", async () => {
     const { approvals, asked } = person({ answer: "allow" });
     const walked = await walk(
       { MAIN: [{ calls: [leave] }, { calls: [enter] }, { calls: [enter] }, done] },

@@ -39,7 +39,7 @@ describe("an MCP server in the program", () => {
     expect(session.notices).toEqual([]);
     expect(resultsIn(model.requests("MAIN")[1])).toEqual(["pear: 7"]);
     expect(resultsIn(model.requests("CHILD")[1])).toEqual(["pear: 7"]);
-    // The server is free again after the session.
+    // The server can be used again after the session.
     const again = await play({ MAIN: [{ text: "Hi." }] }, { mcpServers: { stock: { server } } });
     expect(again.session.tools).toContain("mcp__stock__count");
   });

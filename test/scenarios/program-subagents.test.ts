@@ -1,6 +1,6 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { createMemoryTranscript, type Transcript } from "../../src/app/index.ts";
+import { createMemoryTranscript, type SessionOptions, type Transcript } from "../../src/app/index.ts";
 import { lastWords, mainLines, open, read, resultsIn } from "./delegation-place.ts";
 
 const output = z.object({ count: z.number() });
@@ -45,7 +45,36 @@ describe("an agent that the program starts", () => {
       "succeeded",
       "succeeded",
     ]);
-    await expect(start()).rejects.toThrow(/limit/);
+    await expect(start()).rejects.toMatchObject({
+      name: "UserError",
+      message: expect.stringMatching(/the limit is 2 agents .* To raise it, set budget\.spawns in your settings\.$/),
+    });
+    await session.close();
+  });
+
+  it.each<[string, SessionOptions]>([
+    ["the disallowedTools option", { disallowedTools: ["Task"] }],
+    ["subagents.maxDepth", { settings: { subagents: { maxDepth: 0 } } }],
+    [
+      "its definition",
+      { agent: "boss", agents: { boss: { description: "b", prompt: "b", disallowedTools: ["Task"] } } },
+    ],
+  ])("can be started if the main agent can't delegate because of %s", async (_, options) => {
+    const { session } = await open({ PART: [{ text: "Part." }] }, options);
+    expect(session.tools).not.toContain("Task");
+    const started = await session.subagents.start("general-purpose", "PART: look");
+    expect((await started.result).text).toBe("Part.");
+    await session.close();
+  });
+
+  it("can't be started if a rule denies it", async () => {
+    const some = await open({}, { disallowedTools: ["Task(Explore)"] });
+    await expect(some.session.subagents.start("Explore", "PART: look")).rejects.toThrow('no agent "Explore" that');
+    await some.session.close();
+    const { session } = await open({}, { settings: { permissions: { deny: ["Task"] } } });
+    await expect(session.subagents.start("Explore", "PART: look")).rejects.toMatchObject({
+      message: "session.subagents.start can't start agents, because there are none that the rules allow",
+    });
     await session.close();
   });
 

@@ -34,7 +34,7 @@ function program(answer: (question: ApprovalQuestion) => Omit<ApprovalAnswer, "b
 }
 
 describe("a question from the main agent", () => {
-  it("reaches the program with its options, and the replies reach the model, journaled first", async () => {
+  it("reaches the program with its options, and the replies are journaled before they reach the model", async () => {
     const { approvals, asked } = program(() => ({
       answer: "allow",
       replies: [["npm"], ["lint", "and a spell check"]],
@@ -53,7 +53,7 @@ describe("a question from the main agent", () => {
   });
 
   it.each(["bypassPermissions", "plan"] as const)(
-    "is asked in mode %s, whatever rules allow",
+    "is asked in mode %s, even if rules allow everything",
     async (permissionMode) => {
       const { approvals, asked } = program(() => ({ answer: "allow", replies: [["npm"], ["lint"]] }));
       await walk(steps, { approvals, permissionMode, allowedTools: ["AskUserQuestion"] });
@@ -67,6 +67,8 @@ describe("a question from the main agent", () => {
     ["gives no reply", { answer: "allow" }, "ok", /not answered.*Decide yourself/],
     ["skips a question", { answer: "allow", replies: [["npm"], []] }, "ok", /npm\n\nWhich.*\n\(not answered\)$/],
     ["sends an invalid reply", { answer: "allow", replies: ["npm"] as never }, "denied", /replies/],
+    ["sends too few replies", { answer: "allow", replies: [["npm"]] }, "denied", /asked 2 questions.*1 item/],
+    ["chooses too much", { answer: "allow", replies: [["npm", "pnpm"], []] }, "denied", /allows only one answer/],
   ] as const)("lets the agent continue if the program %s", async (_, answer, outcome, text) => {
     const { approvals } = program(() => answer);
     const { model, updates, result } = await walk(steps, { approvals });
@@ -81,7 +83,7 @@ describe("a question from the main agent", () => {
     ["no one can answer", {}],
     ["only hooks answer", { onAsk: "hook" }],
     ["the mode never asks", { onAsk: "wait", permissionMode: "dontAsk" }],
-  ] as const)("is not offered if %s, and a call returns advice", async (_, options: Options) => {
+  ] as const)("can't be asked if %s, and a call returns advice", async (_, options: Options) => {
     const { model, updates, result, tools } = await walk(steps, options);
     expect(tools).not.toContain("AskUserQuestion");
     expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(/No one can answer.*Decide yourself.*say what you assumed/);
@@ -162,7 +164,7 @@ describe("a question in the inbox", () => {
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("manager?\n1 or 2 (in the user's own words)\n");
   });
 
-  it("survives the process: an answer given since is used when the session is resumed", async () => {
+  it("survives the process: an answer that is given later is used when the session is resumed", async () => {
     const first = await waiting();
     const place = asAfterKill(first);
     first.run.stop("interrupted");

@@ -5,8 +5,8 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { join } from "node:path";
 import { afterAll, beforeAll, expect, it, onTestFinished } from "vitest";
-import { openSessionOn } from "../../src/app/session/open-session.ts";
-import type { SessionOptions } from "../../src/app/session/session-options.ts";
+import { openSessionOn } from "../../src/app/opening/open-session.ts";
+import type { SessionOptions } from "../../src/app/opening/session-options.ts";
 import type { RemoteWorker } from "../../src/link/index.ts";
 import { startNetwork, startServer, startWorkerProcess } from "../../src/link/link.test-support.ts";
 import { type Line, textOf } from "../../src/protocol/index.ts";
@@ -69,7 +69,7 @@ it("an MCP server from the worker's machine never gets the environment variables
   expect(received.join()).not.toContain("server-secret");
 });
 
-it("going back restores the bytes of a file that is not UTF-8", async () => {
+it("rewinding restores the bytes of a file that is not UTF-8", async () => {
   const at = newPlace();
   const file = join(at.cwd, "notes.txt");
   const latin1 = Buffer.from("caf\u00e9\n", "latin1");

@@ -13,7 +13,7 @@ const edit = (from: string, to: string) => ({
 const write = (path: string) => ({ name: "Write", input: { file_path: path, content: "made" } });
 const bash = (command: string) => ({ name: "Bash", input: { command } });
 
-it("goes back to an earlier prompt, and restores the files that all agents' tools have changed", async () => {
+it("rewinding goes back to an earlier prompt, and restores files that any agent's tools have changed", async () => {
   const { session, model, home, cwd } = await open(
     {
       MAIN: [
@@ -69,7 +69,7 @@ it("goes back to an earlier prompt, and restores the files that all agents' tool
   );
 });
 
-it("goes back to the first prompt, even after a checkpoint, and keeps files if requested", async () => {
+it("rewinding to the first prompt works even after a checkpoint, and keeps files if requested", async () => {
   const { session, home, cwd } = await open(
     { MAIN: [{ calls: [write("made.txt")] }, { text: "One." }] },
     { permissionMode: "acceptEdits" },
@@ -85,7 +85,7 @@ it("goes back to the first prompt, even after a checkpoint, and keeps files if r
   expect(again.model.requests("MAIN")[0]).toHaveLength(1);
 });
 
-it("goes back repeatedly without getting slower, even in a resumed session", async () => {
+it("rewinding repeatedly does not get slower, even in a resumed session", async () => {
   const times = 24;
   const steps = Array.from({ length: times }, (_, index) => ({ text: `Try ${index}.` }));
   const { session, home, cwd } = await open({ MAIN: [{ text: "One." }, ...steps] });
@@ -109,7 +109,7 @@ it("goes back repeatedly without getting slower, even in a resumed session", asy
   ]);
 });
 
-it("restores files when the user goes back twice, and those that were kept the first time", async () => {
+it("rewinding twice restores files, including those that were kept the first time", async () => {
   for (const files of [true, false]) {
     const { session, cwd } = await open(
       {
@@ -155,7 +155,7 @@ async function openChanged(transcript: Transcript) {
   return { session, model, id: first?.id ?? "", notes: () => readFileSync(join(place.cwd, "notes.txt"), "utf8") };
 }
 
-it("restores files before it records the change to the conversation, so that a crash loses nothing", async () => {
+it("rewinding restores files before it records the change to the conversation, so that a crash loses nothing", async () => {
   const memory = createMemoryTranscript();
   const found: string[] = [];
   let notes = (): string => "";
@@ -174,7 +174,7 @@ it("restores files before it records the change to the conversation, so that a c
   await changed.session.close();
 });
 
-it("reports a file whose earlier content can't be read, and restores the others", async () => {
+it("rewinding reports a file whose earlier content can't be read, and restores the others", async () => {
   const memory = createMemoryTranscript();
   const read = () => Promise.reject(new Error("The disk is broken."));
   const { session, id } = await openChanged({ ...memory, results: { ...memory.results, read } });
@@ -185,7 +185,7 @@ it("reports a file whose earlier content can't be read, and restores the others"
   await session.close();
 });
 
-it("makes prompts wait, and refuses to go back twice at the same time", async () => {
+it("rewinding makes prompts wait, and is refused while another rewind is in progress", async () => {
   const memory = createMemoryTranscript();
   const { promise: written, keep: write } = promised();
   const append: Transcript["append"] = async (agentId, events) => {
@@ -207,7 +207,7 @@ it("makes prompts wait, and refuses to go back twice at the same time", async ()
   expect(await last).toMatchObject({ prompt: "MAIN: next" });
 });
 
-it("is refused while agents are working, and for an unknown prompt", async () => {
+it("rewinding is refused while agents are working, and for an unknown prompt", async () => {
   const { session } = await open({ MAIN: [{ text: "So far.", hangs: true }] });
   void session.prompt("MAIN: one");
   await expect(session.rewind("1")).rejects.toThrow("Agents are working");

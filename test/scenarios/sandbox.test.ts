@@ -68,13 +68,13 @@ describe("commands in a session", () => {
     expect(said[1]).toContain("in\n");
   });
 
-  it("run without one if the settings say so, without a message", async () => {
+  it("run without a sandbox, and without a message, if the settings disable it", async () => {
     const outside = join(top, "outside");
     expect(await runCommands([`echo x > ${outside}`], "off")).toMatchObject({ told: [] });
     expect(existsSync(outside)).toBe(true);
   });
 
-  it("leave nothing behind that the next session would act on if their session is killed", async () => {
+  it("leave nothing behind that affects the next session if their session is killed", async () => {
     const running = join(top, ".retinue/running-commands");
     mkdirSync(running, { recursive: true });
     mkdirSync(join(cwd, ".agents"));

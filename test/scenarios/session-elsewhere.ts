@@ -11,7 +11,7 @@ import { touched } from "./watch-files.ts";
 
 /** Messages from this program to the process that started it. */
 export type Message =
-  /** The worker can connect. */
+  /** The program is ready for the worker to connect. */
   | { readonly kind: "listening"; readonly url: string }
   /** A prompt has ended. The next one begins when this message is answered. */
   | { readonly kind: "between"; readonly count: number }

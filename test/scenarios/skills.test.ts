@@ -78,7 +78,7 @@ describe("the main agent", () => {
     expect(declared(second)).toBe(declared(first));
   });
 
-  it("has no Skill tool, and the usual request, without a skill", async () => {
+  it("has no Skill tool, and sends the usual request, if there are no skills", async () => {
     const without = { say: "Hello.", steps: [done] };
     const plain = await performTask(without);
     const trusted = await performTask({ ...without, trusted: true });
@@ -130,7 +130,7 @@ describe("a named agent", () => {
   };
   const files = { [mine]: skill("Mine.", { body: "Know this.\n" }), "../.agents/skills/mine/steps.md": "Push." };
 
-  it("has the tool if its tools include it", async () => {
+  it("has the Skill tool if its tools include it", async () => {
     const caller = await performTask({ ...base, agent: "caller", agents, steps: [{ calls: [call("deploy")] }, done] });
     expect(toolNames(caller)).toEqual(["Read", "Skill"]);
     expect(caller.outcomes).toEqual(["ok"]);
@@ -139,7 +139,7 @@ describe("a named agent", () => {
     expect(reader.outcomes).toEqual(["denied"]);
   });
 
-  it("has the tool only for the skills that its tools name", async () => {
+  it("has the Skill tool only for the skills that its tools name", async () => {
     const only = { caller: { ...agents.caller, tools: ["Read", "Skill(mine)"] } };
     const { outcomes, results } = await performTask({
       ...base,
@@ -152,7 +152,7 @@ describe("a named agent", () => {
     expect(results[1]).toContain("Skill(mine)");
   });
 
-  it("gets a notice if it lists the tool and there is no skill", async () => {
+  it("gets a notice if it lists the Skill tool and there are no skills", async () => {
     const { notices } = await performTask({ ...base, files: {}, agent: "caller", agents, steps: [done] });
     expect(notices.join()).toContain("lists Skill, which is not available: there are no skills");
   });

@@ -28,22 +28,22 @@ const maxTokensOf = ({ body }: { readonly body: unknown }): number =>
 describe("a response that the budget shortens", () => {
   const usage = { inputTokens: 500, cacheReadTokens: 0, cacheWriteTokens: 0 };
 
-  it("is announced to the model, which is told if it was cut off", async () => {
+  it("is announced to the model, which is also told if the response was cut off", async () => {
     const { server, result } = await talk(
       [
         { content: [{ tool: "LS", input: { path: "." } }], usage: { ...usage, outputTokens: 2_900 } },
         { content: "I was going to say", stopReason: "max_tokens", usage: { ...usage, outputTokens: 300 } },
         { content: "In short: done.", usage: { ...usage, outputTokens: 10 } },
       ],
-      { settings: { budget: { tokens: 10_500 } } },
+      { settings: { budget: { tokens: 10_700 } } },
     );
     const [first, second, third] = server.requests;
-    expect(maxTokensOf(first as never)).toBeLessThan(10_500);
+    expect(maxTokensOf(first as never)).toBeLessThan(10_700);
     expect(maxTokensOf(second as never)).toBeLessThan(4_096);
     expect(second?.rawBody.toString()).toMatch(
-      /The budget is almost used up: this answer can have at most \d+ tokens\. Give your result now\./,
+      /The budget is almost used up: this response can have at most \d+ tokens\. Give your result now\./,
     );
-    expect(third?.rawBody.toString()).toContain("Your answer was cut short because the budget is almost used up.");
+    expect(third?.rawBody.toString()).toContain("Your response was cut short because the budget is almost used up.");
     expect(result).toMatchObject({ outcome: "succeeded", text: "In short: done." });
   });
 
@@ -58,7 +58,7 @@ describe("a response that the budget shortens", () => {
 });
 
 describe("interrupted responses", () => {
-  it("are charged for what was received, and not retried if the budget has no room", async () => {
+  it("are charged for the part that was received, and not retried if the budget has no room", async () => {
     let paid = 0;
     const { server, result } = await talk(
       (request) => {
@@ -113,10 +113,10 @@ describe("a request in progress when the process was lost", () => {
     await session.close();
     if (left === undefined) throw new Error("the child never answered");
     const more = { at: left, resume: session.id };
-    // After what is charged for the main agent and the lost answer, another request does not fit into the budget.
+    // After the charges for the main agent and the lost answer, another request does not fit into the budget.
     const again = await walk({ MAIN: [], CHILD: [] }, { ...more, settings: { budget: { tokens: 9_000 } } });
     expect(again.result).toMatchObject({ outcome: "incomplete", reason: "budget" });
-    expect(again.result.message).toMatch(/of it estimated for requests whose answers were lost/);
+    expect(again.result.message).toMatch(/of it estimated for requests whose responses were lost/);
     const charged = (): number =>
       mainLines(left as Place, session.id).filter(({ type }) => type === "spend.recorded").length;
     expect(charged()).toBe(0);
@@ -144,7 +144,7 @@ describe("a limit in seconds", () => {
     expect(updates.filter(({ type }) => type === "run.ended")).toHaveLength(1);
   });
 
-  it("ends agents too, and their parent", async () => {
+  it("ends subagents too, and then their parent", async () => {
     const { result, updates } = await walk(
       { MAIN: [{ calls: [task("CHILD: wait")] }], CHILD: [{ calls: [bash("sleep 60")] }] },
       { settings, allowedTools },

@@ -50,7 +50,7 @@ describe("a state directory of any name in the workspace", () => {
     [{ name: "Write", input: { file_path: "state/agent-memory/a/notes.md", content: "mine" } }],
     [{ name: "Write", input: { file_path: "settings.json", content: "mine" } }],
     [bash("cp x y")],
-  ])("leaves other files to the rules: %j", async (call) => {
+  ])("does not affect the decisions on other files: %j", async (call) => {
     expect(await perform(call)).toEqual({ denied: 0, settings: "{}" });
   });
 });

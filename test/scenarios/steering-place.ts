@@ -16,9 +16,9 @@ export const say = (text: string): Step => ({ reply: { content: text } }) as Ste
 export interface Opened {
   readonly place: Place;
   readonly server: ApiServer;
-  /** Starts a command in a process of its own. */
+  /** Starts a command in its own process. */
   start(...args: string[]): CommandLine;
-  /** Runs a command in a process that has run others before, but not that of the session. */
+  /** Runs a command in a process that has run others before, but not in the session's process. */
   run(...args: string[]): Promise<Ended>;
 }
 

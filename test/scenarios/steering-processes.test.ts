@@ -6,7 +6,7 @@ import { type Place, readTranscript, sessionIdOf, transcriptPath } from "../reli
 import { hasLines, open, reply, say, task } from "./steering-place.ts";
 
 describe("a session in another process", () => {
-  it("can be messaged, moved and stopped from any terminal, even after it ended", async () => {
+  it("can be steered from any terminal: its agents are messaged, moved and stopped, even after the process has ended", async () => {
     const { place, start, run, server } = await open({
       "MAIN:": [reply(task("PART: look.")), say("I go on."), say("It was stopped."), say("Again.")],
       "PART:": [
@@ -35,7 +35,7 @@ describe("a session in another process", () => {
     });
     expect(await run("background", `${id}/main`)).toMatchObject({
       code: 2,
-      stderr: "retinue: Only subagents can be moved to the background. Write: retinue background SESSION/AGENT.\n",
+      stderr: "retinue: Only subagents can be moved to the background. Usage: retinue background SESSION/AGENT.\n",
     });
     expect(await run("foreground", `${id}/helper`)).toMatchObject({
       code: 1,
@@ -124,7 +124,7 @@ describe("a session in another process", () => {
 });
 
 describe("a session that is steered from another terminal", () => {
-  it("says so in one line for each command that is carried out", async () => {
+  it("prints one line for each command that it carries out", async () => {
     const working = reply({ tool: "Bash", input: { command: "sleep 0.2; ls" } });
     const { place, start, run } = await open({
       "MAIN:": [reply(task("PART: look.")), say("I go on."), say("Told."), say("It was stopped.")],
@@ -168,7 +168,7 @@ describe("a session that is steered from another terminal", () => {
 });
 
 describe("a command to a session that does not answer", () => {
-  it("stays recorded if the user presses Ctrl+C, and the command says so", async () => {
+  it("stays recorded if the user presses Ctrl+C, and the output says so", async () => {
     const { place, start } = await open({
       "MAIN:": [reply({ tool: "Bash", input: { command: "sleep 1" } }), say("Read it.")],
     });
@@ -206,7 +206,7 @@ describe("a command to a session that does not answer", () => {
 });
 
 describe("an approval given after the process was killed", () => {
-  it("makes a background agent continue when the session is resumed, and its parent is notified", async () => {
+  it("lets a background agent continue when the session is resumed, and its parent is notified", async () => {
     const { place, start } = await open({
       "MAIN:": [
         reply(task("PART: make it.", { run_in_background: true })),

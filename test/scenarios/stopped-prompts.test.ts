@@ -89,7 +89,7 @@ describe("a request that is open when the session is resumed without a terminal"
     const second = start("resume", id);
     await second.told(`retinue approvals answer ${two.requestId}`);
     expect(second.stderr()).toContain(
-      "1 request for approval is still open from before, so this session waits for answers. To deny it instead, pass --on-ask deny.",
+      "1 request for approval is still open from an earlier process, so this session waits for answers. To deny it instead, pass --on-ask deny.",
     );
     expect((await run("approvals", "answer", two.requestId.slice(4, 8), "allow")).code).toBe(0);
     expect(await second.ended).toMatchObject({ code: 0, stdout: "Made.\n" });
@@ -107,7 +107,7 @@ describe("a request that is open when the session is resumed without a terminal"
     expect(existsSync(join(place.cwd, "one"))).toBe(false);
   });
 
-  it("can be the last one: the session still asks when it is resumed with the command that is shown", async () => {
+  it("is asked again when the session is resumed with the suggested command, even if it is the last request", async () => {
     const { place, start } = await open({ "MAIN:": [bash("mkdir one"), bash("mkdir two"), say("Made.")] });
     const run = (...args: string[]) => start(...args).ended;
     const first = start("-p", "MAIN: go", "--on-ask", "wait");
@@ -127,7 +127,7 @@ describe("a request that is open when the session is resumed without a terminal"
 });
 
 describe("an answer to a request", () => {
-  it("is refused with the candidates if its id or its rule does not match", async () => {
+  it("is refused with a list of candidates if its id or its rule does not match", async () => {
     const { start } = await open({ "MAIN:": [bash("mkdir one"), say("Made.")] });
     const run = (...args: string[]) => start(...args).ended;
     const first = start("-p", "MAIN: go", "--on-ask", "wait");
@@ -184,7 +184,7 @@ describe("a subagent", () => {
     expect(again).toMatchObject({ code: 1, stderr: expect.stringMatching(/ retinue resume \S+ "…"\n$/) });
   });
 
-  it("that a message resumed after its process was killed is not reported as failed", async () => {
+  it("that is resumed by a message after its process was killed is not reported as failed", async () => {
     const { place, start, server } = await open({
       "MAIN:": [
         reply(task("PART: look.", { run_in_background: true })),
@@ -227,7 +227,7 @@ describe("a run that gets SIGQUIT", () => {
 });
 
 describe("stream-json", () => {
-  it("has a line for a command of another terminal", async () => {
+  it("has a line for a command from another terminal", async () => {
     const { place, start } = await open({ "MAIN:": [bash("sleep 60")] });
     const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)", "--output-format", "stream-json");
     await hasLines(place, "tool.started");

@@ -18,7 +18,7 @@ async function ask(answers: readonly string[], options: SessionOptions = {}) {
   return { result, requests: model.requests("MAIN") };
 }
 
-describe("an answer in the form of a schema", () => {
+describe("an answer that must match a schema", () => {
   it("is validated, converted and typed", async () => {
     const { result, requests } = await ask([good]);
     expectTypeOf(result.output).toEqualTypeOf<{ total: number; paid: boolean } | undefined>();

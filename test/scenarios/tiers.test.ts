@@ -87,7 +87,7 @@ describe("a tool that an agent's tier withholds", () => {
 });
 
 describe("with a depth of more than one", () => {
-  it("agents can delegate down to the depth, and a grandchild keeps the session's denials", async () => {
+  it("agents can delegate down to that depth, and a grandchild keeps the session's denials", async () => {
     const seen = await walk(
       {
         MAIN: [{ calls: [task("CHILD: go on")] }, { text: "ok" }],

@@ -3,7 +3,7 @@ import { openSession } from "../../src/app/index.ts";
 import { createScriptedModel } from "../../src/testing/index.ts";
 import { newPlace } from "./delegation-place.ts";
 
-it("a command without a timeout uses the one in the settings", async () => {
+it("a command without a timeout uses the timeout in the settings", async () => {
   const model = createScriptedModel([
     { calls: [{ name: "Bash", input: { command: "sleep 60" } }] },
     { text: "It took too long." },

@@ -98,7 +98,7 @@ describe("verify: auto", () => {
     expect(heard[2]).toMatch(/Verification failed\..*<task_result agent="Verification".*a\.txt:1 is text/s);
   });
 
-  it("ends as not verified if it fails twice, or if the author changes nothing", async () => {
+  it("reports the work as not verified if it fails twice, or if the author changes nothing", async () => {
     const fails = [bash("cat a.txt"), says("Wrong.\nVERDICT: fail")];
     const twice = await walk({
       verify: "auto",
@@ -115,7 +115,7 @@ describe("verify: auto", () => {
     expect(stubborn.result).toMatchObject({ text: "It is right.", acceptance: { ok: false, verdict: "fail" } });
   });
 
-  it("accepts no verdict from an agent that ran nothing, and explains why none is available", async () => {
+  it("accepts no verdict from an agent that ran nothing, and explains why there is no verdict", async () => {
     const idle = await walk({
       verify: "auto",
       main: [write("a.txt"), says("Made.")],
@@ -138,7 +138,7 @@ describe("verify: auto", () => {
     expect(checked.result.acceptance).toMatchObject({ command: "test -f b.txt", ok: false });
   });
 
-  it("reports if there is no verification agent", async () => {
+  it("reports that there is no verification agent", async () => {
     const main = [write("a.txt"), says("Made.")];
     const { notices, result } = await walk({ verify: "auto", main, disallowedTools: ["Task(Verification)"] });
     expect(notices).toEqual([expect.stringContaining("the Verification agent is switched off or denied here")]);
@@ -177,7 +177,7 @@ describe("verify: suggest", () => {
     expect(result.acceptance).toBeUndefined();
   });
 
-  it("is quiet if there is nothing to suggest, and off by default", async () => {
+  it("adds nothing if there is nothing to suggest, and is off by default", async () => {
     const main = [write("a.txt"), says("Made.")];
     const without = await walk({ verify: "suggest", main, disallowedTools: ["Task"] });
     const off = await walk({ main });

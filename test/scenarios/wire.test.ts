@@ -54,7 +54,7 @@ function withoutEnd(body: string): string {
 }
 
 describe.each(["anthropic", "openai"] as const)("a session over the %s wire format", (wire) => {
-  it("sends each request as the continuation of the previous one, byte for byte", async () => {
+  it("sends each request as a byte-for-byte continuation of the previous one", async () => {
     const { server, result } = await talk(wire, [
       read("notes.txt"),
       read("missing.txt"),
@@ -70,7 +70,7 @@ describe.each(["anthropic", "openai"] as const)("a session over the %s wire form
     }
   });
 
-  it("counts every token like the provider", async () => {
+  it("counts every token as the provider does", async () => {
     const { server, result } = await talk(wire, [read("notes.txt"), { content: "Done." }]);
     const accounts = server.requests.map((request) => request.cache);
     const total = accounts.reduce((sum, account) => sum + (account?.prompt ?? 0), 0);
@@ -81,7 +81,7 @@ describe.each(["anthropic", "openai"] as const)("a session over the %s wire form
   });
 });
 
-it("counts the cost of an interrupted stream, but not as part of the conversation's size", async () => {
+it("the cost of an interrupted stream is counted, but its tokens do not add to the conversation's size", async () => {
   const cut: Reply = { content: "It breaks off here.", fault: { kind: "close", afterBytes: 900 } };
   const { server, result, place, id } = await talk("anthropic", [cut, { content: "Done." }]);
   const [first, second] = server.requests.map(({ cache }) => cache?.prompt ?? 0);
@@ -111,7 +111,7 @@ describe("the prompt cache", () => {
     }
   });
 
-  it("is found again by a resumed session, whose bytes are the same", async () => {
+  it("is read by a resumed session, whose bytes are the same", async () => {
     const first = await talk("anthropic", [read("notes.txt"), { content: "Done." }]);
     const server = await createApiServer({ script: [{ content: "Again." }] });
     const session = await openSession({
@@ -222,14 +222,14 @@ describe("WebSearch through the provider", () => {
   });
 });
 
-describe("OpenAI's models that accept tools only without reasoning", () => {
-  it.each(["small", "medium", "large"])("are used for %s with a notice, and work", async (model) => {
+describe("OpenAI models that accept tools only without reasoning", () => {
+  it.each(["small", "medium", "large"])("work for %s, with a notice", async (model) => {
     const { server, result } = await talk("openai", [read("notes.txt"), { content: "Done." }], { model });
     expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
     for (const { body } of server.requests) expect(body).toMatchObject({ reasoning_effort: "none" });
   });
 
-  it("get no effort, with a notice, unlike a model that can reason with tools", async () => {
+  it("get no effort level, with a notice, unlike a model that can reason with tools", async () => {
     const script = [{ content: "Done." }];
     const silent = await talk("openai", script, { effort: "high", model: "gpt-6-sol" });
     expect(silent.result.outcome).toBe("succeeded");

@@ -1,5 +1,5 @@
 import { expect, it } from "vitest";
-import { openSessionOn } from "../../src/app/session/open-session.ts";
+import { openSessionOn } from "../../src/app/opening/open-session.ts";
 import { createDeferred } from "../../src/lib/index.ts";
 import type { ToolExecutor, WorkerPort } from "../../src/ports/index.ts";
 import { type Line, type ToolResult, textOf } from "../../src/protocol/index.ts";
@@ -13,7 +13,7 @@ const unknown: ToolResult = {
 };
 const late: ToolResult = { outcome: "ok", content: [{ type: "text", text: "Finished after all." }] };
 
-/** A worker that is lost while it runs Bash. When the session is resumed, the worker knows the result. */
+/** A worker that is lost while it runs Bash. When the session is resumed, the worker has the result. */
 function lostWorker(started: () => void): (options: LocalWorkerOptions) => WorkerPort {
   const change = (executor: ToolExecutor): ToolExecutor => ({
     ...executor,
@@ -43,36 +43,39 @@ it.each<[string, Parts, Parts]>([
     { MAIN: [{ calls: [task("PART: do it.")] }], PART: [bash] },
     { MAIN: [{ text: "Done." }], PART: [{ text: "Part done." }] },
   ],
-])("a %s call that a lost worker may still finish stays open and is recalled", async (_who, before, after) => {
-  const at = newPlace();
-  const begun = createDeferred<void>();
-  const common = {
-    ...at,
-    environment: { PATH: process.env["PATH"], HOME: at.home },
-    permissionMode: "bypassPermissions",
-  } as const;
-  const create = lostWorker(() => begun.resolve());
-  const first = await openSessionOn({ ...common, model: createCast(before) }, create);
-  const run = first.prompt("MAIN: do it.");
-  await begun.promise;
-  await first.park("The worker is not connected.");
-  expect(await run.result).toMatchObject({ reason: "parked" });
+])(
+  "a call by %s that a lost worker may still finish stays open until its result is known",
+  async (_who, before, after) => {
+    const at = newPlace();
+    const begun = createDeferred<void>();
+    const common = {
+      ...at,
+      environment: { PATH: process.env["PATH"], HOME: at.home },
+      permissionMode: "bypassPermissions",
+    } as const;
+    const create = lostWorker(() => begun.resolve());
+    const first = await openSessionOn({ ...common, model: createCast(before) }, create);
+    const run = first.prompt("MAIN: do it.");
+    await begun.promise;
+    await first.park("The worker is not connected.");
+    expect(await run.result).toMatchObject({ reason: "parked" });
 
-  const model = createCast(after);
-  const second = await openSessionOn({ ...common, model, resume: first.id }, create);
-  const resumed = second.prompt("");
-  const lines: Line[] = [];
-  const events = second.events();
-  const reading = (async () => {
-    for await (const { event } of events) if ("id" in event) lines.push(event);
-  })();
-  expect(await resumed.result).toMatchObject({ outcome: "succeeded", text: "Done." });
-  await second.close();
-  await reading;
-  const ends = lines.flatMap((line) => (line.type === "tool.ended" && line.name === "Bash" ? [line.result] : []));
-  expect(ends).toEqual([late]);
-  const notices = lines.flatMap((line) => (line.type === "notice.raised" ? [line] : []));
-  expect(notices).toMatchObject([{ code: "parked", message: "The worker is not connected." }]);
-  const [asker] = Object.keys(after).slice(-1);
-  expect(JSON.stringify(model.requests(asker ?? "").at(-1))).toContain(textOf(late.content));
-});
+    const model = createCast(after);
+    const second = await openSessionOn({ ...common, model, resume: first.id }, create);
+    const resumed = second.prompt("");
+    const lines: Line[] = [];
+    const events = second.events();
+    const reading = (async () => {
+      for await (const { event } of events) if ("id" in event) lines.push(event);
+    })();
+    expect(await resumed.result).toMatchObject({ outcome: "succeeded", text: "Done." });
+    await second.close();
+    await reading;
+    const ends = lines.flatMap((line) => (line.type === "tool.ended" && line.name === "Bash" ? [line.result] : []));
+    expect(ends).toEqual([late]);
+    const notices = lines.flatMap((line) => (line.type === "notice.raised" ? [line] : []));
+    expect(notices).toMatchObject([{ code: "parked", message: "The worker is not connected." }]);
+    const [asker] = Object.keys(after).slice(-1);
+    expect(JSON.stringify(model.requests(asker ?? "").at(-1))).toContain(textOf(late.content));
+  },
+);

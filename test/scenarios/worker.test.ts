@@ -3,8 +3,8 @@ import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
-import { openSessionOn } from "../../src/app/session/open-session.ts";
-import type { SessionOptions } from "../../src/app/session/session-options.ts";
+import { openSessionOn } from "../../src/app/opening/open-session.ts";
+import type { SessionOptions } from "../../src/app/opening/session-options.ts";
 import { systemClock } from "../../src/app/system-clock.ts";
 import { createDeferred } from "../../src/lib/index.ts";
 import { createLocalWorker as overLink, serveWorker } from "../../src/link/worker-over-link.test-support.ts";
@@ -238,7 +238,7 @@ async function observeElsewhere(project: Project, trusted: boolean): Promise<Rep
   return report.promise;
 }
 
-it("a session never reads the disk of its project: it runs in a process that can't", async () => {
+it("a session works in a process that can't read the project's disk", async () => {
   const project = await newProject();
   const [trusted, untrusted] = await Promise.all([
     observeElsewhere(project, true),

@@ -19,7 +19,7 @@ function script({ rawBody }: RecordedRequest): Reply {
   return { content: command === undefined ? "Part done." : [{ tool: "Bash", input: { command } }] };
 }
 
-/** A directory on another machine. Its user trusts it and has an agent there. */
+/** A directory on another machine. The user there trusts it and has defined an agent. */
 async function otherMachine(): Promise<Place> {
   const place = createPlace();
   mkdirSync(join(place.cwd, ".agents/agents"), { recursive: true });
@@ -84,7 +84,7 @@ function sessionFiles({ home }: Place): readonly string[] {
 const fileAppears = (path: string) => expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
 
 it.each(["the server is killed", "the worker is killed"])(
-  "a session on another machine's worker does its work once, even if %s",
+  "a session on a remote worker does its work exactly once, even if %s",
   async (what) => {
     const place = await working(samePort());
     const { here, there, id } = place;
@@ -157,7 +157,7 @@ async function interruptedCall() {
   return { here, there, server, start, id };
 }
 
-/** Returns the outcomes of a session's subagent's calls. */
+/** Returns the outcomes of the calls that a session's subagent has made. */
 async function outcomesOf(server: ServeProcess, id: string): Promise<readonly (string | undefined)[]> {
   const agents = (await server.send("GET", `/session/${id}/agent`)).json as { agentId: string }[];
   const lines = await server.send("GET", `/session/${id}/agent/${agents.at(-1)?.agentId}/line`);
@@ -240,7 +240,7 @@ it("a session whose worker is stopped during a call does not continue before the
   expect(api.requests[before]?.rawBody.toString()).toContain("Outcome unknown");
 }, 60_000);
 
-it("a message names a worker that is not connected, and says what to do", async () => {
+it("the error for a worker that is not connected names the worker and says what to do", async () => {
   const { api, here, there, server, worker, id } = await working();
   worker.kill("SIGTERM");
   await hasWorker(server, "lost");

@@ -85,7 +85,7 @@ describe.each([
 describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
   "a background agent whose server is ended by $signal",
   ({ signal }) => {
-    it("continues when the server is restarted, even though the main agent had nothing to do", async () => {
+    it("continues when the server is restarted, even though the main agent was idle", async () => {
       const place = createPlace();
       const { promise: later, resolve: finish } = createDeferred<void>();
       const input = { ...task("CHILD: wait").input, run_in_background: true };
@@ -146,7 +146,7 @@ it("`retinue attach` follows a session on the user's own server across a restart
   await expect.poll(() => shown, { timeout: 20_000 }).toContain("Answered after the restart.");
 }, 60_000);
 
-it("does not resume idle sessions, or any session with --no-resume", async () => {
+it("a restarted server does not resume idle sessions, or any session with --no-resume", async () => {
   const place = createPlace();
   const server = await serve([{ content: "One." }]);
   const first = await serveProcess({ ...place, server });

@@ -48,12 +48,12 @@ describe("retinue serve", () => {
       [["--port", "x"], /^retinue: --port can't be "x"/],
       [["--allow-origin", "app.test"], /^retinue: --allow-origin can't be/],
       [["--allow-host", "*"], /^retinue: --allow-host can't be "\*"/],
-      [["shop"], /^retinue: "serve" does not take "shop"/],
+      [["shop"], /^retinue: "serve" does not accept "shop"/],
       [[], /^retinue: The state directory .*not a directory/, { RETINUE_HOME: join(file, "home") }],
       [[], /^retinue: A command run by an agent can't start a server/, { RETINUE_CALL_ID: "c1" }],
     ];
     for (const [index, [words, message, environment = {}]] of starts.entries()) {
-      // The first one shows that the process ends, too.
+      // The first start also shows that a separate process ends.
       const start = index === 0 ? retinueProcess : retinue;
       const { code, stderr } = await start(["serve", ...words], { ...place, environment });
       expect(stderr).toMatch(message);
@@ -80,11 +80,8 @@ describe("retinue serve", () => {
     const { publicKey, privateKey } = generateKeyPairSync("ed25519");
     const other = join(place.cwd, "other.pem");
     for (const [text, message] of [
-      [
-        publicKey.export({ type: "spki", format: "pem" }),
-        "--tls-key does not contain a private key without a passphrase.",
-      ],
-      [privateKey.export({ type: "pkcs8", format: "pem" }), "The key of --tls-key does not belong to the certificate"],
+      [publicKey.export({ type: "spki", format: "pem" }), "--tls-key does not contain an unencrypted private key."],
+      [privateKey.export({ type: "pkcs8", format: "pem" }), "The key in --tls-key does not match the certificate"],
     ] as const) {
       writeFileSync(other, text);
       const { code, stderr } = await retinueProcess(["serve", "--tls-cert", cert, "--tls-key", other], place);
@@ -175,7 +172,30 @@ describe("the token for other programs", () => {
 });
 
 describe("the command line", () => {
-  it("distinguishes idle from working sessions, and names the server in its advice", async () => {
+  it("says that a server does not answer, and that it has not confirmed a message", async () => {
+    const place = createPlace();
+    const session = { id: "01m7silent", worker: "w", cwd: place.cwd, state: "running", updatedAt: 1, turns: 1 };
+    const http = createServer((request, response) => {
+      // Other requests are never answered, as by a stopped process.
+      if (request.url === "/session") response.end(JSON.stringify([{ ...session, approvals: 0 }]));
+    });
+    http.listen(0, "127.0.0.1");
+    await once(http, "listening");
+    onTestFinished(() => {
+      http.closeAllConnections();
+      http.close();
+    });
+    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
+    const [listed, sent] = await Promise.all([
+      retinue(["approvals", "list", "--server", url], place),
+      retinue(["message", session.id, "Hi", "--server", url], place),
+    ]);
+    expect(listed).toMatchObject({ code: 3, stderr: expect.stringContaining("has not answered within 10 seconds") });
+    expect(sent).toMatchObject({ code: 3 });
+    expect(sent.stdout + sent.stderr).toContain("The message was sent, but is not confirmed.");
+  });
+
+  it("distinguishes idle from working sessions, and includes the server in the commands that it suggests", async () => {
     const place = createPlace();
     const server = await serveProcess(place);
     const option = ["--server", server.url];

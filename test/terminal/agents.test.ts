@@ -1,10 +1,13 @@
-import { readFileSync } from "node:fs";
+import { spawnSync } from "node:child_process";
+import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiServer, Reply } from "../../src/testing/index.ts";
-import { serve } from "../cli/command-line.ts";
-import { openTerminal, say } from "./session.ts";
+import { createPlace, serve } from "../cli/command-line.ts";
+import { openTerminal, say, type TerminalSession } from "./session.ts";
 import { hasTmux } from "./tmux.ts";
+
+const hasScreen = !spawnSync("screen", ["--version"]).error;
 
 const task = (name: string) => ({
   tool: "Task",
@@ -44,8 +47,8 @@ async function scene(...names: readonly string[]): Promise<Scene> {
   return { server, answer };
 }
 
-describe.skipIf(!hasTmux)("the agents", () => {
-  it("are listed while they work, go on in the background after Ctrl+B, and report their end", async () => {
+describe.skipIf(!hasTmux)("running agents", () => {
+  it("are listed, continue in the background after Ctrl+B, and report when they end", async () => {
     const { server, answer } = await scene("one", "two");
     const terminal = await openTerminal(server);
     await say(terminal, "MAIN: go");
@@ -60,7 +63,7 @@ describe.skipIf(!hasTmux)("the agents", () => {
     await terminal.waitFor("general-purpose (look at one) succeeded");
   });
 
-  it("can be twenty that write at once, while the user types and nothing flickers", async () => {
+  it("do not make the screen flicker, even if twenty of them write while the user is typing", async () => {
     const names = Array.from({ length: 20 }, (_, index) => `part ${index}`);
     const text = "I am looking at it, line by line.\n\n".repeat(40);
     const server = await serve({
@@ -86,7 +89,57 @@ describe.skipIf(!hasTmux)("the agents", () => {
     for (const erase of ["[2J", "[3J", "[J", "[0J", "c"]) expect(written).not.toContain(`\u001b${erase}`);
   });
 
-  it("are chosen with the arrow keys, opened, messaged, stopped and resumed", async () => {
+  it("leave no old rows on the screen when the terminal becomes too small for them and large again", async () => {
+    const { server } = await scene(...Array.from({ length: 8 }, (_, index) => `part ${index}`));
+    const terminal = await openTerminal(server);
+    await say(terminal, "MAIN: go");
+    await terminal.waitFor("8 agents  8 working");
+    const sizes = [
+      [80, 10],
+      [80, 24],
+      [80, 8],
+      [80, 14],
+      [80, 24],
+      [40, 9],
+      [80, 24],
+      [80, 40],
+      [80, 24],
+    ] as const;
+    for (const [columns, rows] of sizes) {
+      await terminal.resize(columns, rows);
+      await terminal.waitFor((screen) => new RegExp(`^─{${columns - 1}}$`, "m").test(screen));
+    }
+    const screen = await terminal.screen();
+    expect(screen.match(/waiting for 8 agents/g)).toHaveLength(1);
+    expect(screen.match(/8 agents {2}8 working/g)).toHaveLength(1);
+    expect(screen).toMatch(/› MAIN: go\n\n {2}● waiting/);
+  });
+
+  it.skipIf(!hasScreen)("leave no old rows in GNU screen when the terminal becomes narrower", async () => {
+    const { server } = await scene("one", "two");
+    const place = createPlace();
+    const sockets = join(place.cwd, "sockets");
+    mkdirSync(sockets, { mode: 0o700 });
+    const terminal = await openTerminal(server, {
+      ...place,
+      columns: 100,
+      through: ["screen", "-U"],
+      environment: { SCREENDIR: sockets },
+    });
+    await say(terminal, "!seq 30");
+    await terminal.waitFor(/^ {2}30$/m);
+    await say(terminal, "MAIN: go");
+    await terminal.waitFor("2 agents  2 working");
+    for (const columns of [60, 100, 50]) {
+      await terminal.resize(columns, 24);
+      await terminal.waitFor((screen) => new RegExp(`^─{${columns - 1}}$`, "m").test(screen));
+    }
+    const screen = await terminal.screen();
+    expect(screen.match(/2 agents {2}2 working/g)).toHaveLength(1);
+    expect(screen.match(/Enter queues ·/g)).toHaveLength(1);
+  });
+
+  it("can be selected with the arrow keys, opened, messaged, stopped and resumed", async () => {
     const { server, answer } = await scene("one", "two");
     const terminal = await openTerminal(server, { columns: 100, rows: 30 });
     await say(terminal, "MAIN: go");
@@ -120,7 +173,7 @@ describe.skipIf(!hasTmux)("the agents", () => {
     expect(await terminal.scrollback()).toContain("general-purpose (look at two) succeeded");
   });
 
-  it("are not stopped when the user types a sentence, and no keystroke is lost", async () => {
+  it("are not stopped while the user is typing a sentence, and no keystroke is lost", async () => {
     const { server } = await scene("one", "two");
     const terminal = await openTerminal(server, { columns: 100, rows: 30 });
     await say(terminal, "MAIN: go");
@@ -132,7 +185,7 @@ describe.skipIf(!hasTmux)("the agents", () => {
     await terminal.press("C-u");
     await terminal.press("Down");
     await terminal.waitFor("Enter opens");
-    // Someone may type slowly.
+    // The user may type slowly.
     await terminal.type("s");
     await terminal.waitFor("Stop general-purpose (look at one)?");
     await terminal.type("tay calm");
@@ -145,27 +198,81 @@ describe.skipIf(!hasTmux)("the agents", () => {
     expect(await terminal.screen()).toContain("2 working");
   });
 
-  it("can be left running, to continue when the session is resumed, or stopped", async () => {
-    const { server, answer } = await scene("one");
-    const terminal = await openTerminal(server);
-    await say(terminal, "MAIN: go");
-    await terminal.waitFor("1 working");
-    await terminal.press("C-b");
-    await terminal.waitFor("They work.");
-    await terminal.press("C-c");
-    await terminal.waitFor("Ctrl+C again quits");
-    await terminal.press("C-c");
-    await terminal.waitFor("1 agent is running");
-    await terminal.press("l");
-    expect(await terminal.ended()).toBe(0);
-    answer();
-    const again = await openTerminal(server, { home: terminal.home, cwd: terminal.cwd, words: ["--continue"] });
-    await again.waitFor("general-purpose (look at one) succeeded");
+  describe("when the user quits", () => {
+    /** Starts an agent in the background, and presses Ctrl+C twice. */
+    async function quit(server: ApiServer): Promise<TerminalSession> {
+      const terminal = await openTerminal(server);
+      await say(terminal, "MAIN: go");
+      await terminal.waitFor("1 working");
+      await terminal.press("C-b");
+      await terminal.waitFor("They work.");
+      await terminal.press("C-c");
+      await terminal.waitFor("Ctrl+C again quits");
+      await terminal.press("C-c");
+      await terminal.waitFor("1 agent is running");
+      return terminal;
+    }
+    const reopen = ({ home, cwd }: TerminalSession, server: ApiServer): Promise<TerminalSession> =>
+      openTerminal(server, { home, cwd, words: ["--continue"] });
+
+    it("continue when the session is resumed, if the user lets them continue", async () => {
+      const { server, answer } = await scene("one");
+      const terminal = await quit(server);
+      await terminal.press("l");
+      expect(await terminal.ended()).toBe(0);
+      answer();
+      const again = await reopen(terminal, server);
+      await again.waitFor("general-purpose (look at one) succeeded");
+    });
+
+    it("are stopped, if the user stops them, and continue only when they are resumed", async () => {
+      const { server, answer } = await scene("one");
+      const terminal = await quit(server);
+      await terminal.press("s");
+      expect(await terminal.ended()).toBe(0);
+      expect(await terminal.screen()).toMatch(/Resume this session with: retinue --resume \S+/);
+      const requests = server.requests.length;
+      const again = await reopen(terminal, server);
+      await again.waitFor("They work.");
+      await again.press("Down");
+      await again.waitFor(/– general-purpose look at one: stopped/);
+      expect(server.requests).toHaveLength(requests);
+      answer();
+      await again.press("r");
+      await again.waitFor(/✓ general-purpose look at one/);
+    });
+
+    it("are waited for, if the user wants that, and their reports are kept", async () => {
+      const { server, answer } = await scene("one");
+      const terminal = await quit(server);
+      await terminal.press("w");
+      await terminal.waitFor("Leaving when all agents have finished.  Esc stays");
+      // A draft is never lost.
+      await terminal.type("One more thing");
+      answer();
+      await terminal.waitFor("general-purpose (look at one) succeeded");
+      expect(await terminal.screen()).toContain("› One more thing");
+      await terminal.press("C-u");
+      expect(await terminal.ended()).toBe(0);
+      const again = await reopen(terminal, server);
+      await again.waitFor("They work.");
+      await again.press("Down");
+      await again.waitFor(/✓ general-purpose look at one/);
+    });
+
+    it("stay as they are, if the user stays", async () => {
+      const { server } = await scene("one");
+      const terminal = await quit(server);
+      await terminal.press("c");
+      await terminal.waitFor((screen) => !screen.includes("1 agent is running") && screen.includes("1 working"));
+      await say(terminal, "MAIN: hello");
+      await terminal.waitFor(/› MAIN: hello[\s\S]*They work\./);
+    });
   });
 });
 
 describe.skipIf(!hasTmux)("Esc", () => {
-  it("interrupts the main agent and says which agents go on", async () => {
+  it("interrupts the main agent, and says which agents continue", async () => {
     const { server } = await scene("one");
     const terminal = await openTerminal(server);
     await say(terminal, "MAIN: go");
@@ -175,13 +282,12 @@ describe.skipIf(!hasTmux)("Esc", () => {
     await say(terminal, "MAIN: again");
     await terminal.waitFor("waiting for the model");
     await terminal.press("Escape");
-    await terminal.waitFor("1 agent continues: general-purpose.");
-    expect(await terminal.screen()).toContain("– interrupted, can be resumed");
+    await terminal.waitFor(/– interrupted, can be resumed\n\n {2}1 agent continues: general-purpose \(look at one\)\./);
   });
 });
 
 describe.skipIf(!hasTmux)("Esc while prompts are queued", () => {
-  it("holds them back, and starts none", async () => {
+  it("keeps them in the queue and starts none of them", async () => {
     const { server } = await scene("one");
     const terminal = await openTerminal(server);
     await say(terminal, "MAIN: go");
@@ -197,8 +303,8 @@ describe.skipIf(!hasTmux)("Esc while prompts are queued", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("prompts that are written while the main agent works", () => {
-  it("are queued, shown, edited, and sent at once to steer", async () => {
+describe.skipIf(!hasTmux)("prompts that are written while the main agent is working", () => {
+  it("are queued and shown, and can be edited or sent immediately to steer the agent", async () => {
     let answer = () => {};
     const gate = new Promise<void>((open) => {
       answer = open;

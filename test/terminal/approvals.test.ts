@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ApiServer } from "../../src/testing/index.ts";
@@ -17,7 +17,7 @@ function results(server: ApiServer): readonly string[] {
 }
 
 describe.skipIf(!hasTmux)("a call that needs approval", () => {
-  it("is shown in full, and runs once, never, as edited, or always, as the user decides", async () => {
+  it("is shown in full, and the user can allow it once, deny it, edit it, or always allow it", async () => {
     const calls = ["touch once\necho 'a\u202eb'", "touch never", "touch wrong", "touch always", "touch always"];
     const server = await serve([...calls.map((call) => ({ content: [bash(call)] })), { content: "All done." }]);
     const terminal = await openTerminal(server, { columns: 100, rows: 30 });
@@ -56,7 +56,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     server.assertDone();
   });
 
-  it("names the agent that asks, from any depth, and takes no key from a user who types", async () => {
+  it("names the agent that asks, at any depth, and ignores keys from a user who is typing", async () => {
     const task = {
       tool: "Task",
       input: { description: "look at it", prompt: "CHILD: go", subagent_type: "general-purpose" },
@@ -108,12 +108,100 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     );
   });
 
-  it("that is longer than the screen can be allowed only after all of it was shown", async () => {
+  it("is answered for the agent that asks, even if two subagents of a subagent ask at the same time", async () => {
+    const place = createPlace();
+    mkdirSync(place.home);
+    writeFileSync(join(place.home, "settings.json"), JSON.stringify({ subagents: { maxDepth: 2 } }));
+    const task = (description: string, prompt: string) => ({
+      tool: "Task",
+      input: { description, prompt, subagent_type: "general-purpose" },
+    });
+    const inner = (name: string, commands: readonly string[]) => ({
+      match: { firstUserContains: `INNER: ${name}` },
+      steps: [
+        ...commands.map((command) => ({ reply: { content: [bash(command)] } })),
+        { reply: { content: `${name} is done.` } },
+      ],
+    });
+    const server = await serve({
+      conversations: [
+        inner("left", ["touch left-once", "touch left-never", "touch left-wrong"]),
+        inner("right", ["touch right-never", "touch right-always", "touch right-always"]),
+        {
+          match: { firstUserContains: "OUTER:" },
+          steps: [
+            { reply: { content: [task("the left part", "INNER: left"), task("the right part", "INNER: right")] } },
+            { reply: { content: "Both are done." } },
+          ],
+        },
+        {
+          match: { firstUserContains: "MAIN:" },
+          steps: [{ reply: { content: [task("all of it", "OUTER: go")] } }, { reply: { content: "The end." } }],
+        },
+      ],
+    });
+    const terminal = await openTerminal(server, { ...place, columns: 100, rows: 30 });
+    const answers: Readonly<Record<string, () => Promise<void>>> = {
+      "left-once": () => terminal.press("y"),
+      "left-never": async () => {
+        await terminal.press("n");
+        await terminal.waitFor("Why?");
+        await say(terminal, "Left is closed");
+      },
+      "left-wrong": async () => {
+        await terminal.press("e");
+        await terminal.waitFor("Enter allows it as edited");
+        await terminal.press("C-u");
+        await say(terminal, "touch left-edited");
+      },
+      "right-never": async () => {
+        await terminal.press("n");
+        await terminal.waitFor("Why?");
+        await say(terminal, "Right is closed");
+      },
+      "right-always": async () => {
+        await terminal.press("a");
+        await terminal.waitFor("Always allow");
+        await terminal.press("Enter");
+      },
+    };
+    const request = /general-purpose › general-purpose \(the (\w+) part\) asks for approval.*\n {2}│ Bash touch (\S+)/;
+    await say(terminal, "MAIN: go");
+    const asked: string[] = [];
+    for (let isNew = true; asked.length < 5; isNew = true) {
+      const screen = await terminal.waitFor((shown) => {
+        const [, , file = ""] = request.exec(shown) ?? [];
+        isNew = file !== "" && !asked.includes(file);
+        return isNew && shown.includes(buttons);
+      });
+      const [, side, file = ""] = request.exec(screen) ?? [];
+      expect(file).toContain(side);
+      asked.push(file);
+      await answers[file]?.();
+    }
+    await terminal.waitFor("The end.");
+
+    expect(readdirSync(place.cwd).sort()).toEqual(["left-edited", "left-once", "right-always"]);
+    /** Returns the last messages that an agent's model has received. */
+    const sentTo = (name: string): string | undefined =>
+      server.requests
+        .map(({ body }) => (body as { readonly messages: readonly unknown[] }).messages)
+        .filter(([first]) => JSON.stringify(first).includes(`INNER: ${name}`))
+        .map((messages) => JSON.stringify(messages))
+        .at(-1);
+    expect(sentTo("left")).toContain("Left is closed");
+    expect(sentTo("left")).not.toContain("Right is closed");
+    expect(sentTo("right")).toContain("Right is closed");
+    expect(sentTo("right")).not.toContain("Left is closed");
+    server.assertDone();
+  });
+
+  it("that is longer than the screen can be allowed only after all of it has been shown", async () => {
     const long = Array.from({ length: 60 }, (_, index) => `echo number ${index + 1}.`).join("\n");
     const server = await serve([{ content: [bash(`${long}\ntouch made`)] }, { content: "The end." }]);
     const terminal = await openTerminal(server);
     await say(terminal, "Go");
-    const first = await terminal.waitFor("y or Space reads on");
+    const first = await terminal.waitFor("y or Space shows more");
     expect(first).toMatch(/↓ \d+ more rows/);
     expect(first).toContain("│ Bash echo number 1.");
     expect(first).toContain("  y read on   e edit   n deny…");
@@ -167,7 +255,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("a change of a file that needs approval", () => {
+describe.skipIf(!hasTmux)("a file change that needs approval", () => {
   it("is shown as a diff with line numbers, and its new text can be edited", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.ts"), "const one = 1;\nconst two = 2;\nconst three = 3;\n");
@@ -193,8 +281,8 @@ describe.skipIf(!hasTmux)("a change of a file that needs approval", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("a question of an agent", () => {
-  it("is answered with an option, several options, or the user's own words", async () => {
+describe.skipIf(!hasTmux)("an agent's question", () => {
+  it("can be answered with an option, several options, or the user's own text", async () => {
     const options = [{ label: "Red", description: "like fire" }, { label: "Blue" }];
     const questions = [
       { question: "Which color?", header: "Color", options },

@@ -13,7 +13,7 @@ function lastMessage(server: Awaited<ReturnType<typeof serve>>): string {
 
 const image = Buffer.from("\u0089PNG\r\n\u001a\nnot really an image", "latin1");
 
-describe.skipIf(!hasTmux)("what the user can type", () => {
+describe.skipIf(!hasTmux)("the user's input", () => {
   it("is completed: commands after a slash, files and agents after an at sign", async () => {
     const place = createPlace();
     mkdirSync(join(place.cwd, "src"));
@@ -33,7 +33,7 @@ describe.skipIf(!hasTmux)("what the user can type", () => {
     expect(lastMessage(server)).toContain("Explain @src/invoice.ts please");
   });
 
-  it("can be a shell command, whose output goes with the next prompt", async () => {
+  it("can be a shell command, whose output is sent with the next prompt", async () => {
     const server = await serve([{ content: "Seen." }]);
     const terminal = await openTerminal(server);
     await say(terminal, "!echo one; echo two; exit 3");
@@ -43,7 +43,7 @@ describe.skipIf(!hasTmux)("what the user can type", () => {
     expect(lastMessage(server)).toMatch(/one\\ntwo\\n\(exit code 3\).*What happened\?/);
   });
 
-  it("can be work for an agent", async () => {
+  it("can be a task for an agent", async () => {
     const server = await serve([{ content: "Started." }]);
     const terminal = await openTerminal(server);
     await say(terminal, "@Explore find the router");
@@ -51,7 +51,7 @@ describe.skipIf(!hasTmux)("what the user can type", () => {
     expect(lastMessage(server)).toContain('Start the agent \\"Explore\\" with this task: find the router');
   });
 
-  it("can be a shell command, whose output mentions an image that is not sent", async () => {
+  it("can be a shell command whose output names an image, which is not sent", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "shot.png"), image);
     const server = await serve([{ content: "Seen." }]);
@@ -75,7 +75,7 @@ describe.skipIf(!hasTmux)("what the user can type", () => {
     expect(await terminal.screen()).toContain("› What is on @shot.png ? [1 image]");
   });
 
-  it("can be several lines that are pasted in a terminal that does not mark pastes", async () => {
+  it("can be several lines pasted in a terminal that does not mark pastes", async () => {
     const server = await serve([{ content: "Read all." }]);
     const terminal = await openTerminal(server);
     await terminal.paste("first line\nsecond line\nthird line\n", { isMarked: false });
@@ -85,7 +85,7 @@ describe.skipIf(!hasTmux)("what the user can type", () => {
     expect(server.requests).toHaveLength(1);
   });
 
-  it("can be a long text that is pasted, with several lines, which is folded and sent as a whole", async () => {
+  it("can be a long pasted text, which is folded in the display and sent in full", async () => {
     const server = await serve([{ content: "Long." }]);
     const terminal = await openTerminal(server);
     const text = Array.from({ length: 120 }, (_, index) => `line ${index}`).join("\n");
@@ -98,15 +98,15 @@ describe.skipIf(!hasTmux)("what the user can type", () => {
 });
 
 describe.skipIf(!hasTmux)("commands", () => {
-  it("show help, costs, rules and agents, and report unknown ones", async () => {
+  it("show help, costs, rules and agents; unknown commands are reported", async () => {
     const server = await serve([{ content: "Hello." }]);
-    const terminal = await openTerminal(server, { columns: 100, rows: 50 });
+    const terminal = await openTerminal(server, { columns: 100, rows: 70 });
     await say(terminal, "Hi");
     await terminal.waitFor("Hello.");
     await say(terminal, "/help");
     await terminal.waitFor("/permissions");
     await say(terminal, "/cost");
-    await terminal.waitFor("1 turns, 0 calls");
+    await terminal.waitFor("1 turn, 0 calls");
     await say(terminal, "/permissions rules");
     await terminal.waitFor("Mode: default.");
     await say(terminal, "/agents");
@@ -124,6 +124,7 @@ describe.skipIf(!hasTmux)("commands", () => {
     const server = await serve([
       { content: "First answer." },
       { content: [{ tool: "Write", input: { file_path: "made.txt", content: "made" } }] },
+      { content: [{ tool: "Bash", input: { command: "touch by-command" } }] },
       { content: "Written." },
     ]);
     const terminal = await openTerminal(server, { ...place, columns: 100, rows: 40 });
@@ -132,7 +133,13 @@ describe.skipIf(!hasTmux)("commands", () => {
     await say(terminal, "First prompt");
     await terminal.waitFor("First answer.");
     await say(terminal, "Second prompt");
+    await terminal.waitFor("y allow once");
+    await terminal.press("a");
+    await terminal.waitFor("Always allow");
+    await terminal.press("Enter");
     await terminal.waitFor("Written.");
+    await say(terminal, "/permissions rules");
+    await terminal.waitFor(/Mode: acceptEdits\.\n[\s\S]*allow +Bash\(touch by-command\) +session/);
     expect(existsSync(file)).toBe(true);
     await say(terminal, "/context");
     await terminal.waitFor(/tokens of \d+[kM]/);
@@ -142,6 +149,7 @@ describe.skipIf(!hasTmux)("commands", () => {
     await terminal.waitFor("go back to an earlier prompt");
     await terminal.press("Enter");
     await terminal.waitFor(/› Second prompt\n─/);
+    await terminal.waitFor("The effects of 1 command were not undone: touch by-command.");
     expect(existsSync(file)).toBe(false);
     await terminal.press("C-u");
     await say(terminal, "/compact");

@@ -8,7 +8,7 @@ import { hasTmux } from "./tmux.ts";
 if (!hasTmux) console.warn("SKIPPED: the terminal interface, because tmux is not installed.");
 
 describe.skipIf(!hasTmux)("a conversation", () => {
-  it("shows the answer while it is written, and each call on one line, and is left with Ctrl+C twice", async () => {
+  it("shows the answer as it is written and each call on one line, and ends when Ctrl+C is pressed twice", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.ts"), "export const a = 1;\n");
     const server = await serve([
@@ -36,7 +36,7 @@ describe.skipIf(!hasTmux)("a conversation", () => {
     server.assertDone();
   });
 
-  it("is resumed with what was said before, and continues", async () => {
+  it("shows the earlier messages when it is resumed, and continues", async () => {
     const server = await serve(["First", "Second", "Third"].map((which) => ({ content: `${which} answer.` })));
     const place = createPlace();
     await retinue(["-p", "First prompt"], { ...place, server });
@@ -58,13 +58,13 @@ describe.skipIf(!hasTmux)("a conversation", () => {
     expect(server.requests.map(({ rawBody }) => rawBody.includes("First prompt"))).toEqual([true, true, false]);
   });
 
-  it("keeps every line in the scrollback, in order and once, even if the terminal is resized meanwhile", async () => {
+  it("keeps every line in the scrollback exactly once and in order, even if the terminal is resized meanwhile", async () => {
     const lines = Array.from({ length: 120 }, (_, index) => `Line number ${index + 1} of the answer.`);
     const server = await serve([{ content: lines.join("\n\n"), pacing: { chunkMs: 12, chunkCharacters: 24 } }]);
     const terminal = await openTerminal(server);
     await say(terminal, "Count");
     await terminal.waitFor("Line number 5 ");
-    // Some follow each other faster than tmux tells the program about them.
+    // Some sizes follow each other faster than tmux reports them to the program.
     for (let count = 0; !(await terminal.screen()).includes("Line number 120 "); count += 1)
       await terminal.resize(50 + ((count * 37) % 71), 14 + ((count * 11) % 27));
     await terminal.resize(80, 24);
@@ -73,5 +73,45 @@ describe.skipIf(!hasTmux)("a conversation", () => {
     expect(all.match(/Line number \d+/g)).toEqual(lines.map((_, index) => `Line number ${index + 1}`));
     expect(all.match(/Enter sends/g)).toHaveLength(1);
     expect(all.match(/^─+$/gm)).toHaveLength(1);
+  });
+
+  it("keeps every line of streamed code exactly once, even if the terminal becomes smaller meanwhile", async () => {
+    const lines = Array.from(
+      { length: 120 },
+      (_, index) => `const number${index + 1} = compute(${index + 1}); // done`,
+    );
+    const code = ["```ts", ...lines, "```"].join("\n");
+    const server = await serve([{ content: code, pacing: { chunkMs: 12, chunkCharacters: 24 } }]);
+    const terminal = await openTerminal(server);
+    await say(terminal, "Count");
+    await terminal.waitFor("number20 ");
+    for (const [columns, rows] of [
+      [80, 12],
+      [80, 24],
+      [50, 24],
+      [80, 24],
+      [80, 11],
+      [80, 24],
+    ] as const) {
+      await terminal.resize(columns, rows);
+      await new Promise((resolve) => setTimeout(resolve, 500));
+    }
+    await terminal.waitFor(/number120 /);
+    await terminal.waitFor((screen) => !screen.includes("writing") && /^─{79}$/m.test(screen));
+    const found = (await terminal.scrollback()).match(/const number\d+/g);
+    expect(found).toEqual(lines.map((_, index) => `const number${index + 1}`));
+  });
+
+  it("is not moved by emoji whose width terminals disagree about", async () => {
+    const server = await serve([{ content: "Fine \u{1f44d}\u{1f3fd} so far." }]);
+    const terminal = await openTerminal(server);
+    await say(terminal, "Go");
+    await terminal.waitFor("Fine \u{1f44d} so far.");
+    const { length } = "long \u{1f44d}\u{1f3fd} ".repeat(6);
+    await terminal.type("long \u{1f44d}\u{1f3fd} ".repeat(6));
+    await terminal.waitFor(/(long \u{1f44d} ?){6}/u);
+    for (let key = 0; key < length; key += 1) await terminal.press("BSpace");
+    const screen = await terminal.waitFor("What shall we do?");
+    expect(screen).toMatch(/Fine \u{1f44d} so far\.\n\n› What shall we do\?\n─{79}\n/u);
   });
 });

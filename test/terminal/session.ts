@@ -8,6 +8,8 @@ export interface TerminalSession extends Place, Tmux {}
 
 interface SessionOptions extends Partial<Place> {
   readonly words?: readonly string[] | undefined;
+  /** Command that starts the program, which is appended to it. */
+  readonly through?: readonly string[] | undefined;
   readonly columns?: number | undefined;
   readonly rows?: number | undefined;
   readonly environment?: Readonly<Record<string, string>> | undefined;
@@ -22,7 +24,7 @@ export async function openTerminal(
   const provider = server && { ANTHROPIC_BASE_URL: server.url, ANTHROPIC_API_KEY: "sk-test-secret" };
   const tmux = startInTmux({
     ...options,
-    command: [process.execPath, join(dist, "cli.cjs"), ...(options.words ?? [])],
+    command: [...(options.through ?? []), process.execPath, join(dist, "cli.cjs"), ...(options.words ?? [])],
     cwd: place.cwd,
     environment: {
       PATH: process.env["PATH"],

@@ -6,7 +6,7 @@ import { openTerminal, say } from "./session.ts";
 import { hasTmux, startInTmux } from "./tmux.ts";
 
 describe.skipIf(!hasTmux)("the first start", () => {
-  it("says what was found, how to get a model, and is useful without one", async () => {
+  it("says what was found and how to set up a model, and works without one", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "app.ts"), "export const port = 80;\n");
     const terminal = await openTerminal(undefined, place);
@@ -17,15 +17,22 @@ describe.skipIf(!hasTmux)("the first start", () => {
     await terminal.waitFor(/app\.ts/);
   });
 
-  it("asks whether to trust the files of a directory, and uses them only then", async () => {
+  it("asks whether to trust the directory's files, and uses them only if the user agrees", async () => {
     const server = await serve([{ content: "Hello." }]);
     const place = createPlace();
     writeFileSync(join(place.cwd, "AGENTS.md"), "Always answer in rhymes.\n");
+    mkdirSync(join(place.cwd, ".claude"));
+    const settings = { permissions: { allow: ["Bash(*)"] }, statusLine: { type: "command", command: "echo mine" } };
+    writeFileSync(join(place.cwd, ".claude/settings.json"), JSON.stringify(settings));
+    writeFileSync(join(place.cwd, ".mcp.json"), JSON.stringify({ mcpServers: { x: { command: "true" } } }));
     const start = async (key: string) => {
       const opening = openTerminal(server, place);
       const terminal = await opening;
       await terminal.waitFor("Trust this directory?");
-      expect(await terminal.screen()).toContain("AGENTS.md");
+      const screen = await terminal.screen();
+      expect(screen).toContain(".claude/settings.json: permissions.allow, statusLine");
+      expect(screen).toContain("AGENTS.md");
+      expect(screen).toContain(".mcp.json");
       await terminal.press(key);
       await terminal.waitFor("Enter sends");
       return terminal;
@@ -42,8 +49,8 @@ describe.skipIf(!hasTmux)("the first start", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("what is typed while the terminal asks about trust", () => {
-  it("goes to the box, and answers nothing", async () => {
+describe.skipIf(!hasTmux)("text typed while the terminal asks about trust", () => {
+  it("goes to the input box and does not answer the question", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "AGENTS.md"), "Always answer in rhymes.\n");
     const terminal = await openTerminal(undefined, place);
@@ -79,7 +86,7 @@ describe.skipIf(!hasTmux)("a session that can't be opened", () => {
     expect(screen).not.toContain("Enter sends");
   });
 
-  it("does not end the session that is open", async () => {
+  it("does not end the session that is already open", async () => {
     const server = await serve([{ content: "First answer." }, { content: "Second answer." }]);
     const place = createPlace();
     const first = await openTerminal(server, place);
@@ -97,7 +104,7 @@ describe.skipIf(!hasTmux)("a session that can't be opened", () => {
 });
 
 describe.skipIf(!hasTmux)("Ctrl+Z", () => {
-  it("gives the terminal back to the shell, and `fg` continues with what was written", async () => {
+  it("returns the terminal to the shell, and `fg` continues with the text typed before", async () => {
     const place = createPlace();
     const tmux = startInTmux({
       command: ["bash", "--norc"],
@@ -125,8 +132,8 @@ describe.skipIf(!hasTmux)("Ctrl+Z", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("the looks", () => {
-  it("include a status line from a command of the user, with its colors", async () => {
+describe.skipIf(!hasTmux)("the display", () => {
+  it("includes a status line from the user's command, with its colors", async () => {
     const server = await serve([{ content: "Hello." }]);
     const place = createPlace();
     mkdirSync(place.home, { recursive: true });
@@ -140,7 +147,7 @@ describe.skipIf(!hasTmux)("the looks", () => {
     expect(await terminal.scrollback({ styled: true })).toContain('\u001b[35m"state":"idle"');
   });
 
-  it("have no colors with NO_COLOR, and are plain sentences with --plain", async () => {
+  it("has no colors with NO_COLOR, and only plain sentences with --plain", async () => {
     const server = await serve([{ content: [{ tool: "LS", input: { path: "." } }] }, { content: "One **file**." }]);
     const terminal = await openTerminal(server, { words: ["--plain"], environment: { NO_COLOR: "1" } });
     await say(terminal, "List");

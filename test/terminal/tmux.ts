@@ -17,24 +17,26 @@ export interface TmuxOptions {
   readonly rows?: number | undefined;
 }
 
-/** A program in a terminal of its own. */
+/** A program in its own terminal. */
 export interface Tmux {
-  /** Types text as it is. */
+  /** Types text literally. */
   type(text: string): Promise<void>;
   /** Presses keys by their names in tmux: `Enter`, `Escape`, `C-c`, `Up`. */
   press(...keys: readonly string[]): Promise<void>;
-  /** Pastes text, with the marks of a paste if the program asked for them, unless `isMarked` is false. */
+  /** Pastes text, marked as a paste if the program has requested that, unless `isMarked` is false. */
   paste(text: string, options?: { readonly isMarked?: boolean }): Promise<void>;
   /** Returns the visible rows. */
   screen(): Promise<string>;
-  /** Returns everything that the terminal has kept, and the visible rows. */
+  /** Returns the scrollback buffer and the visible rows. */
   scrollback(options?: { readonly styled?: boolean }): Promise<string>;
-  /** Waits until the screen fulfills a condition, and returns it. Fails with the screen after 20 seconds. */
+  /**
+   * Waits until the screen meets a condition, and returns the screen. After 20 seconds, throws an error that shows it.
+   */
   waitFor(wanted: string | RegExp | ((screen: string) => boolean)): Promise<string>;
   resize(columns: number, rows: number): Promise<void>;
   /** Writes all bytes that the program sends from now on to a file. */
   record(file: string): Promise<void>;
-  /** Waits for the end of the program and returns its exit code. */
+  /** Waits until the program ends, and returns its exit code. */
   ended(): Promise<number>;
   /** Ends the program and its terminal. Resolves when both have ended. */
   close(): Promise<void>;

@@ -23,7 +23,7 @@ const shapes: Readonly<Record<string, string>> = {
   "double fork with setsid nohup": "(setsid nohup sleep 600 >/dev/null 2>&1 </dev/null &); sleep 600",
 };
 
-/** Q10: whatever way a session is ended, and whatever processes it has started, none of them keeps running. */
+/** Q10: no matter how a session ends and what processes it has started, none of them keeps running. */
 export const abort: Campaign = (options) => {
   const cases = ways.flatMap((way) =>
     Object.values(shapes).flatMap((command) => [

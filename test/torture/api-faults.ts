@@ -84,8 +84,8 @@ export interface FaultyWork {
   /** Number of answers with calls; 4 by default. */
   readonly steps?: number;
   /**
-   * Time without data after which a connection counts as dead; 200 ms by default, because some faults wait for it. On a
-   * busy machine, connections that work are also silent for that long.
+   * Time without data after which a connection is considered dead; 200 ms by default, because some faults wait for it.
+   * On a busy machine, even working connections can be silent for that long.
    */
   readonly idleMs?: number;
 }

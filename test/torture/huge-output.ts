@@ -64,7 +64,7 @@ const floods: readonly Flood[] = [
   },
 ];
 
-/** Q13: huge outputs are cut, with a note, and use at most 100 MB more memory than a run without them. */
+/** Q13: huge outputs are truncated, with a note, and use at most 100 MB more memory than a run without them. */
 export const hugeOutput: Campaign = async (options) => {
   const quiet = await highestMemory({ name: "nothing", call: { tool: "LS", input: { path: "." } }, says: /./ });
   return runSeeds(

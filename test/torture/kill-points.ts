@@ -15,7 +15,10 @@ interface Point {
 }
 
 const steps = 4;
-/** Maximum number of points per kind. A kind is finished earlier if a point kills nothing, as it has no more calls. */
+/**
+ * Maximum number of points per kind. A kind ends earlier if a point kills nothing, because there are no more such
+ * calls.
+ */
 const mostOfAKind = 200;
 
 const kinds: readonly Pick<Point, "life" | "call">[] = [
@@ -37,7 +40,9 @@ const kinds: readonly Pick<Point, "life" | "call">[] = [
 /** Q1, enumerated: kills at every point where the first or a resuming process changes files, at most `count` points. */
 export const killPoints: Campaign = ({ count, until }) => enumerate(everyPoint, { count, until });
 
-/** Kills at the most important points: creating a session, between intent and result, and syncing a log. */
+/**
+ * Kills at the most important points: while a session is created, between intent and result, and while a log is synced.
+ */
 export const fewKillPoints: Campaign = ({ until }) => enumerate(fewPoints, { count: Number.POSITIVE_INFINITY, until });
 
 async function enumerate(

@@ -87,7 +87,7 @@ function flags(random: Random, spec: ProgramSpec): string {
         .join("");
 }
 
-/** Returns a word for a role, mostly a fitting one, in some way of quoting. */
+/** Returns a word for a role, usually a fitting one, with random quoting. */
 function valueWord(random: Random, role: Role): string {
   return disguised(random, random() < 0.75 ? roleWord(random, role) : operandWord(random));
 }

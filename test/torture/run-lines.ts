@@ -25,7 +25,7 @@ export interface RunPlace {
 /** Whether this machine can run lines without Retinue's sandbox. */
 export const hasContainer = existsSync("/usr/bin/bwrap");
 
-/** Runs lines one after another, as the Bash tool runs commands that are allowed only because they read. */
+/** Runs lines one after another, as the Bash tool runs commands that are allowed only because they are read-only. */
 export async function runLines(lines: readonly string[], place: RunPlace): Promise<RanLines> {
   const { stage, workspace, policy, sandboxed } = place;
   if (lines.length === 0) return { count: 0, revealing: [], symptoms: [] };
@@ -68,14 +68,14 @@ function tagOf({ top }: Stage): string {
   return basename(dirname(top));
 }
 
-/** A container without network in which only the stage and an empty /tmp can be written. */
+/** A container without network access in which only the stage and an empty /tmp are writable. */
 function container({ top, root }: Stage, git: string): readonly string[] {
   const system = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"];
   const own = ["--bind", top, top, "--ro-bind", git, git];
   return ["/usr/bin/bwrap", ...system, ...own, "--unshare-all", "--die-with-parent", "--chdir", root];
 }
 
-/** Returns the directory of the `git` that comes first in PATH for commands that only read. */
+/** Returns the directory of the `git` that comes first in the PATH of read-only commands. */
 async function directoryOfGit({ workspace, stage }: RunPlace): Promise<string> {
   let path = "";
   const running = workspace.spawn({

@@ -10,7 +10,7 @@ import { createStage, type Stage } from "./shell-stage.ts";
 import { shellString } from "./shell-strings.ts";
 
 const batchSize = 500;
-/** One worker checks its lines while another one's lines run. */
+/** Number of workers. While one decides on its lines, the other runs its lines. */
 const workers = 2;
 /** Number of failures after which the campaign ends. */
 const enough = 50;
@@ -151,7 +151,7 @@ async function isWidened(line: string, place: RunPlace): Promise<boolean> {
   return (await judge(line, { ...place, workspace: open })).effect !== "allow";
 }
 
-/** Runs the lines, and returns those that did something by running halves of the list. */
+/** Runs the lines, and bisects the list to find those that had an effect. */
 export async function culprits(lines: readonly string[], place: RunPlace): Promise<readonly string[]> {
   const { revealing, symptoms } = await runLines(lines, place);
   if (revealing.length === 0 && symptoms.length === 0) return [];

@@ -46,7 +46,7 @@ export function createStage(): Stage {
   const entries = (): string => git(root, ["ls-files", "--stage", "-t", "-v"]);
   const tracked = entries();
   const settle = (): void => {
-    // A file system with `relatime` changes the time of access if it is older than the last change.
+    // A file system with `relatime` updates the access time if it is older than the last change.
     for (const path of secrets) utimesSync(join(top, path), new Date(0), lstatSync(join(top, path)).mtime);
   };
   settle();
@@ -90,7 +90,7 @@ function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">
   put(join(root, "README.md"), "# a\n");
   put(join(root, "package.json"), '{"name": "x"}\n');
   put(join(root, ".npmrc"), `script-shell=${evil}\ngit=${evil}\neditor=${evil}\nnode-options=--require=${evil}\n`);
-  // Names of files, a program and an awk script that the lines can pass on.
+  // Names of files, a program and an awk script that the lines can pass to commands.
   put(join(root, "list.txt"), `${canary}\nlink\n.env\n`);
   put(join(root, "zero.txt"), "link\0.env\0");
   put(join(root, "at.txt"), "link\n");
@@ -105,7 +105,7 @@ function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">
   put(join(root, "opts/--output=glob.txt"), "a\n");
   put(join(root, "opts/-exec"), "a\n");
   put(join(root, "odd/a ..b"), "a\n");
-  // The only name with one character, which ends a command of `find -exec`.
+  // The only name with one character. It ends the command of `find -exec`.
   put(join(root, ";"), "a\n");
   put(join(root, ".env"), hidden);
   put(join(root, "sub/.env"), hidden);
@@ -134,7 +134,7 @@ function git(root: string, args: readonly string[]): string {
   }).toString();
 }
 
-/** Describes all files below a path, except their access times. The time of change can't be forged. */
+/** Describes all files below a path, except their access times. Includes the change time, which can't be forged. */
 function snapshot(path: string, found = new Map<string, string>()): ReadonlyMap<string, string> {
   const stat = lstatSync(path);
   found.set(path, [stat.mode, stat.size, stat.ino, stat.ctimeMs].join(" "));

@@ -22,7 +22,7 @@ function list(random: Random, depth: number): string {
   return parts.reduce((whole, part) => `${whole}${pick(random, operators)}${part}`);
 }
 
-/** Commands that list files, including some that make them or later commands pass on other names. */
+/** Commands that list files, including some whose output contains other names. */
 const listers = [
   ...[
     "find sub",

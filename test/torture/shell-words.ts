@@ -33,7 +33,7 @@ export function roleWord(random: Random, role: Role): string {
   }
 }
 
-/** Returns any word that programs and the shell know. */
+/** Returns any word that has a meaning for programs or the shell. */
 export function operandWord(random: Random): string {
   return pick(
     random,
@@ -100,7 +100,7 @@ const scripts: readonly string[] = [
   "''",
 ];
 
-/** Writes a word in one of the ways that the shell reads alike, or almost. */
+/** Writes a word in one of several ways that the shell reads identically, or almost so. */
 export function disguised(random: Random, word: string): string {
   const roll = random();
   if (roll < 0.72 || /['"$`]/.test(word)) return word;
@@ -131,7 +131,7 @@ export function disguised(random: Random, word: string): string {
     ]);
   if (roll < 0.94) return `$(echo ${word})`;
   if (roll < 0.945) return `\${x:-${word}}`;
-  // Single quotes between double quotes quote nothing.
+  // Single quotes inside double quotes have no effect.
   if (roll < 0.95)
     return pick(random, [
       `"\${x:-$'$(touch {CANARY})'}"`,

@@ -15,7 +15,7 @@ import { createNursery, type Nursery, type NurseryPlan } from "./nursery.ts";
 export const wakeUps: Campaign = (options) =>
   runSeeds(options, (seed) => wakeOne(seed, { children: 50, messages: 10 }), { workers: 1 });
 
-/** The same with fewer children and messages. */
+/** The same campaign with fewer children and messages. */
 export const wakeUpsQuickly: Campaign = (options) =>
   runSeeds(options, (seed) => wakeOne(seed, { children: 20, messages: 4 }), { workers: 1 });
 

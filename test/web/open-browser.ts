@@ -3,7 +3,7 @@ import sparticuz from "@sparticuz/chromium";
 import axe from "axe-core";
 import { type Browser, chromium, type Page } from "playwright-core";
 
-/** Starts the Chromium that npm has installed. It may talk only to this machine. */
+/** Starts the Chromium that npm has installed. It may connect only to this machine. */
 export async function openBrowser(): Promise<Browser> {
   sparticuz.setGraphicsMode = false;
   const executablePath = await sparticuz.executablePath();
@@ -34,7 +34,7 @@ function launch(executablePath: string): Promise<Browser> {
   });
 }
 
-/** Opens a page that remembers what went wrong in it. */
+/** Opens a page, and collects the errors that occur in it. */
 export async function openPage(
   browser: Browser,
   { width = 1440, height = 860, theme = "dark" }: { width?: number; height?: number; theme?: "dark" | "light" } = {},
@@ -56,9 +56,9 @@ export async function openPage(
   return { page, problems };
 }
 
-/** Returns what makes the page hard to use for some people, in one line each. */
+/** Returns the page's accessibility violations, one line each. */
 export async function barriersIn(page: Page): Promise<readonly string[]> {
-  // The policy of the page allows no other script, but the protocol of the browser does.
+  // The page's content security policy blocks other scripts, but the browser's debugging protocol can run them.
   const session = await page.context().newCDPSession(page);
   await session.send("Runtime.evaluate", { expression: axe.source });
   const { result } = await session.send("Runtime.evaluate", {

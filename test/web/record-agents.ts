@@ -11,7 +11,7 @@ interface RecordedSession {
   readonly turns: number;
 }
 
-/** Records a session whose agents have worked at the same time and ended in different ways. */
+/** Records a session whose agents worked at the same time and ended in different ways. */
 export async function recordAgents({ home, cwd, sessionId, agents, turns }: RecordedSession): Promise<void> {
   let now = Date.now() - (turns + 2) * TURN_MS;
   const clock = { now: () => now, monotonic: () => now };
@@ -31,7 +31,7 @@ export async function recordAgents({ home, cwd, sessionId, agents, turns }: Reco
     answered("I let one agent review each package."),
   ]);
   await appendAll((index) => [
-    { ...created([ids[index] ?? ""], `package ${index}`), ...typeOf(index) } as DurableEvent,
+    { ...created(pathOf(index, ids), `package ${index}`), ...typeOf(index) } as DurableEvent,
     { ...started(), ...typeOf(index), agentId: ids[index] } as DurableEvent,
     prompt(`Review package ${index}.`),
   ]);
@@ -47,12 +47,39 @@ export async function recordAgents({ home, cwd, sessionId, agents, turns }: Reco
   await transcript.close();
 }
 
+/** Records a session with a command whose output is too long for the model. */
+export async function recordOutput(place: Pick<RecordedSession, "home" | "cwd">, output: string): Promise<void> {
+  const clock = { now: Date.now, monotonic: Date.now };
+  const sessionId = "output";
+  const transcript = await createTranscript({ ...place, sessionId, clock });
+  const address = await transcript.results.save("main_1_0", output);
+  const content = [{ type: "text", text: `${output.slice(0, 1_000)}\n[The whole output: ${address}]` }] as const;
+  await transcript.append("main", [
+    { type: "session.created", sessionId, cwd: place.cwd, version: "0", serializer: 1 },
+    { ...started(), agentId: "main", agentType: "main" } as DurableEvent,
+    prompt("Run it."),
+    { type: "model.requested", turn: 1 },
+    answered("", [{ name: "Bash", input: { command: "make noise" } }]),
+    { type: "tool.requested", callId: "c0", name: "Bash" },
+    { type: "tool.started", callId: "c0" },
+    { type: "tool.ended", callId: "c0", name: "Bash", result: { outcome: "ok", content }, milliseconds: 3 },
+    runEnded({ text: "Done." }),
+  ]);
+  await transcript.close();
+}
+
 const TURN_MS = 4_000;
 const name = "Read";
 const types = ["Explore", "general-purpose", "Plan"] as const;
 
 function typeOf(index: number): { readonly agentType: string } {
   return { agentType: types[index % types.length] ?? "" };
+}
+
+/** Two of eight agents work for the agent before them, the others for the main agent. */
+function pathOf(index: number, ids: readonly string[]): string[] {
+  const depth = { 5: 1, 6: 2 }[index % 8] ?? 0;
+  return ids.slice(index - depth, index + 1);
 }
 
 /** Lets a few agents fail or reach a limit. */

@@ -13,7 +13,7 @@ let missing: string | undefined;
 
 /** Looks like a harmless command, but is another one. */
 const HIDDEN = "touch one  \u202etxt\u202c # p\u0430ypal\ntouch two # \u05d0\u05d1\u05d2";
-/** The second line, which ends with letters that are written from right to left. */
+/** The second line, which ends with right-to-left letters. */
 const SECOND = "touch two # \u05d0\u05d1\u05d2";
 
 const answers = [
@@ -27,7 +27,10 @@ const answers = [
           const text = JSON.stringify(request);
           const number = /WORKER (\d+)/.exec(text)?.[1] ?? "0";
           if (text.includes("tool_result")) return { content: "Done." };
-          return { content: [{ tool: "Bash", input: { command: `touch worker-${number}` } }] };
+          const path = `worker-${number}`;
+          return Number(number) < 4
+            ? { content: [{ tool: "Bash", input: { command: `touch ${path}` } }] }
+            : { content: [{ tool: "Write", input: { file_path: path, content: "one\ntwo\n" } }] };
         },
       },
     ],
@@ -93,7 +96,20 @@ const request = (title: string) => page.getByRole("group", { name: new RegExp(`^
 const buttons = async (): Promise<readonly string[]> =>
   (await request("Bash|Edit").first().getByRole("button").allTextContents()).map((text) => text.trim());
 
-/** Returns whether letters that are written from right to left are shown in the order in which a program reads them. */
+/** Moves the focus to a request, and waits until it can be answered. */
+const focusRequest = async (title: string): Promise<void> => {
+  await request(title).focus();
+  await page.locator('[data-request]:focus button[aria-disabled="false"]').first().waitFor();
+};
+
+/** Describes the element that has the focus. */
+const focused = () =>
+  page.evaluate(() => {
+    const { tagName, textContent, ariaLabel } = document.activeElement ?? document.body;
+    return `${tagName} ${ariaLabel ?? textContent}`;
+  });
+
+/** Returns whether right-to-left letters are shown in the order in which a program reads them. */
 const isInOrder = (element: Locator): Promise<boolean> =>
   element.evaluate((root) => {
     const walker = document.createTreeWalker(root, NodeFilter.SHOW_TEXT);
@@ -113,26 +129,32 @@ const isInOrder = (element: Locator): Promise<boolean> =>
   });
 
 describe("a request for approval", () => {
-  it("can only be allowed as edited while it is edited, and is as before after Escape", async () => {
-    await request("Bash").focus();
+  it("does not take the focus from the session that was started", async () => {
+    await request("Bash").waitFor();
+    await expect.poll(focused, { timeout: 20_000 }).toBe("H1 shop-api / Go");
+  });
+
+  it("can only be allowed with its changes while it is being edited, and Escape discards the changes", async () => {
+    await focusRequest("Bash");
     await page.keyboard.press("e");
     await page.getByLabel("New command").fill("touch edited");
-    expect(await buttons()).toEqual(["Allow the edited call", "Cancel Esc"]);
+    expect(await buttons()).toEqual(["Allow the edited call Ctrl ⏎", "Cancel Esc"]);
     await page.keyboard.press("Escape");
     await request("Bash").getByText("touch original", { exact: true }).first().waitFor();
     expect(await buttons()).toContain("Allow once y");
     await page.keyboard.press("e");
     await page.getByLabel("New command").fill("touch edited");
-    // The keys would allow the call as it was.
+    // These keys would decide on the call as it was before the edit.
     await page.getByRole("button", { name: "Cancel" }).focus();
     for (const key of ["y", "a", "n"]) await page.keyboard.press(key);
     await page.getByLabel("New command").waitFor();
-    await page.getByRole("button", { name: "Allow the edited call" }).click();
+    await page.getByLabel("New command").press("Control+Enter");
     await request("Edit").waitFor();
+    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^SECTION Edit of main/);
     expect([existsSync(join(scene.cwd, "edited")), existsSync(join(scene.cwd, "original"))]).toEqual([true, false]);
   });
 
-  it("shows a change of a file as a diff, and all its texts can be changed, the new text first", async () => {
+  it("shows a file change as a diff, and all texts in it can be edited, the new text first", async () => {
     await request("Edit").locator(".diff .removed", { hasText: "-Rounds a price" }).waitFor();
     const added = request("Edit").locator(".diff .added", { hasText: "+Rounds a prize" });
     await added.waitFor();
@@ -155,7 +177,7 @@ describe("a request for approval", () => {
     const exact = "touch one  \\u{202e}txt\\u{202c} # p\\u{430}ypal↵";
     const card = request("Bash").locator("pre").first();
     expect(await card.textContent()).toBe(`${exact}\n${SECOND}`);
-    const rule = request("Bash").locator("button .exact-line");
+    const rule = request("Bash").locator(".rule .exact-line");
     expect(await rule.textContent()).toBe(`Bash(${exact}${SECOND})`);
     expect(await rule.evaluate((element) => getComputedStyle(element).whiteSpaceCollapse)).toBe("preserve");
     const row = page.locator(".call", { hasText: "txt" });
@@ -165,14 +187,14 @@ describe("a request for approval", () => {
     expect(await doing.textContent()).toContain(`${exact}${SECOND}`);
     await row.locator("summary").click();
     expect(await row.locator("pre").first().textContent()).toBe(`${exact}\n${SECOND}`);
-    await request("Bash").focus();
+    await focusRequest("Bash");
     await page.keyboard.press("e");
     expect(await request("Bash").locator(".edit pre").first().textContent()).toBe(`${exact}\n${SECOND}`);
     await page.keyboard.press("Escape");
     await page.keyboard.press("y");
   });
 
-  it("that is a question can be answered when every question has an answer", async () => {
+  it("that contains questions can be answered once every question has an answer", async () => {
     await request("Question").waitFor();
     // The card that was answered had the focus.
     await expect
@@ -184,29 +206,85 @@ describe("a request for approval", () => {
     await answer.click();
   });
 
-  it("is shown alone if there are many, and those of the same kind are answered together", async () => {
-    await page.getByText("7 more").click();
-    expect(await page.getByRole("group", { name: /^Bash of / }).count()).toBe(1);
-    expect(
-      (await page.locator(".similar code").allTextContents()).every((text) => /^touch worker-\d$/.test(text)),
-    ).toBe(true);
+  it("is not answered by keypresses that were meant for another one", async () => {
+    await page.getByText("7 more").waitFor();
+    await focusRequest("Bash|Write");
+    // A key that is held down.
+    await request("Bash|Write").dispatchEvent("keydown", { key: "y", repeat: true });
+    expect(await request("Bash|Write").getByRole("button").first().getAttribute("aria-disabled")).toBe("false");
+    // A second keypress just as the next request receives the focus.
+    await page.evaluate(() => {
+      const onFocus = ({ target }: FocusEvent): void => {
+        const key = new KeyboardEvent("keydown", { key: "y", bubbles: true });
+        queueMicrotask(() => target?.dispatchEvent(key));
+      };
+      addEventListener("focusin", onFocus, { once: true });
+    });
+    await page.keyboard.press("y");
+    await page.getByText("6 more").waitFor();
+    await page.locator('[data-request]:focus button[aria-disabled="false"]').first().waitFor();
+    await page.getByText("6 more").waitFor();
+  });
+
+  it("is shown alone if there are many, and the others are grouped by kind, with the task of each agent", async () => {
+    await page.getByText("6 more").click();
+    expect(await request("Bash|Write").count()).toBe(1);
+    // The path in the reason does not separate requests of the same kind.
+    const groups = page.locator(".similar");
+    await groups.first().waitFor();
+    expect(await groups.locator("> p").allTextContents()).toEqual(
+      expect.arrayContaining([expect.stringMatching(/^Bash /), expect.stringMatching(/^Write .*writing the file\./)]),
+    );
+    expect(await groups.locator("code").allTextContents()).toContainEqual(expect.stringMatching(/^touch worker-\d$/));
+    // Choosing a request moves the focus to it.
+    const item = groups.first().getByRole("button").first();
+    const path = await item.textContent();
+    expect(path).toMatch(/^main › worker \d \(general-purpose\)$/);
+    await item.press("Enter");
+    await expect
+      .poll(focused, { timeout: 20_000 })
+      .toMatch(new RegExp(`^SECTION (Bash|Write) of ${path?.replace(/[()]/g, "\\$&")}$`));
     await page.evaluate(() => (document.activeElement as HTMLElement).blur());
     await page.keyboard.press("g");
     await page.keyboard.press("w");
-    expect(await request("Bash").evaluate((element) => element === document.activeElement)).toBe(true);
+    expect(await focused()).toMatch(/^SECTION (Bash|Write) of /);
     await page.keyboard.press("?");
     await page.getByRole("dialog", { name: "Keys" }).waitFor();
+    expect(await barriersIn(page)).toEqual([]);
     await page.keyboard.press("Escape");
     const session = page.url();
-    await page.goto(`${scene.url}/#/inbox`);
-    await page.getByText("7 more").waitFor();
+    await page.getByRole("link", { name: /^Waiting for you/ }).press("Enter");
+    await page.getByText("6 more").waitFor();
+    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^SECTION (Bash|Write) of main › worker \d/);
+    await page.reload();
+    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^SECTION (Bash|Write) of main/);
     expect(await barriersIn(page)).toEqual([]);
     await page.goto(session);
-    await page.getByText("7 more").click();
-    await page.getByRole("button", { name: "Allow these 7…" }).click();
-    await page.getByRole("button", { name: "Allow 7 requests, once each" }).click();
-    await request("Bash").getByRole("button", { name: "Allow once" }).click();
+  });
+
+  it("can be answered together with others of its kind after a confirmation that Escape cancels", async () => {
+    await page.getByText("6 more").click();
+    for (const answer of ["Allow", "Deny"]) {
+      const button = page.getByRole("button", { name: new RegExp(`^${answer} these \\d…`) }).first();
+      await button.press("Enter");
+      const dialog = page.getByRole("dialog", { name: new RegExp(`^${answer} \\d requests\\?$`) });
+      await dialog.waitFor();
+      expect(await focused()).toBe("BUTTON Cancel");
+      await page.keyboard.press("Escape");
+      await dialog.waitFor({ state: "detached" });
+      expect(await focused()).toMatch(new RegExp(`^BUTTON ${answer} these`));
+    }
+    for (const tool of ["Bash", "Write"]) {
+      const group = page.locator(".similar", { hasText: new RegExp(`^${tool}`) });
+      await group.getByRole("button", { name: /^Allow these/ }).click();
+      await page.getByRole("button", { name: /^Allow \d requests, once each$/ }).click();
+      await group.waitFor({ state: "detached" });
+    }
+    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^SECTION (Bash|Write) of /);
+    await page.locator('[data-request]:focus button[aria-disabled="false"]').first().waitFor();
+    await page.keyboard.press("y");
     await page.getByText("All done.").waitFor();
+    await expect.poll(focused, { timeout: 20_000 }).toBe("H2 Waiting for you 0");
     const made = Array.from({ length: 8 }, (_, index) => existsSync(join(scene.cwd, `worker-${index}`)));
     expect(made).toEqual(Array.from({ length: 8 }, () => true));
     expect(problems).toEqual([]);

@@ -68,7 +68,7 @@ async function start(prompt: string): Promise<string> {
 }
 
 describe("a session on the page", () => {
-  it("has the whole answer that is being written, also after a reload", async () => {
+  it("has the whole answer that is being written, even after a reload", async () => {
     await page.goto(link);
     await start("LONG answer");
     await page.locator(".draft", { hasText: "word3" }).waitFor();
@@ -83,7 +83,7 @@ describe("a session on the page", () => {
     expect(await page.locator(".note.bad").count()).toBe(0);
   });
 
-  it("can be resumed with a higher budget if its budget has cut it", async () => {
+  it("can be resumed with a higher budget if it was cut by its budget", async () => {
     await page.goto(`${scene.url}/#/`);
     await page.getByRole("button", { name: "Options" }).click();
     await page.getByLabel("Budget in $").fill("0.40");
@@ -101,7 +101,7 @@ describe("a session on the page", () => {
     await page.getByRole("button", { name: "Raise the budget and resume" }).waitFor({ state: "detached" });
   });
 
-  it("is kept on the page after a restart of the server, with what was written, and continues with a new token", async () => {
+  it("stays on the page when the server is restarted, keeps unsent text, and continues with a new token", async () => {
     await start("Run it");
     const card = page.getByRole("group", { name: /^Bash of / });
     await card.waitFor();
@@ -143,7 +143,7 @@ describe("a session on the page", () => {
     await page.locator(".call", { hasText: "Read" }).getByText("result lost").waitFor();
   });
 
-  it("is shown as deleted, and can't be used any more", async () => {
+  it("is shown as deleted, and can no longer be used", async () => {
     const id = new URL(page.url()).hash.split("/")[2] ?? "";
     const authorization = `Bearer ${new URL(link).hash.slice(1)}`;
     await fetch(`${scene.url}/session/${id}`, { method: "DELETE", headers: { authorization } });

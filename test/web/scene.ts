@@ -27,7 +27,7 @@ export const COMMAND = "npm test -- cart\nnpm test -- price";
 
 const program = resolve(import.meta.dirname, "../../dist/cli.cjs");
 
-/** Opens a scene. The model gives other answers if `answers` has some. */
+/** Opens a scene. `answers` replaces the model's usual answers. */
 export async function openScene(answers?: readonly Conversation[]): Promise<Scene> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-web-")));
   const cwd = createProject(join(root, "shop-api"));
@@ -122,7 +122,7 @@ export const task = (description: string, prompt: string, type = "general-purpos
 const pacing = { chunkMs: 4, chunkCharacters: 24 };
 export const say = (...content: ReplyPart[]): Step => ({ reply: { content, pacing } });
 
-/** The answers of the model: to the main agent, and to each subagent by the first words of its prompt. */
+/** The model's answers: to the main agent, and to each subagent by the first words of its prompt. */
 function conversations(invoiceDone: Promise<void>): readonly Conversation[] {
   const last: Reply = { content: REPORT, pacing };
   return [

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
 import {
+  agentOf,
   foldSession,
   foldSpans,
   type Item,
@@ -8,18 +9,23 @@ import {
   noSpans,
   type ViewUpdate,
 } from "../../src/client/index.ts";
+import { answered, created, runEnded, started } from "../../src/client/view/agent-events.test-support.ts";
 import type { Line } from "../../src/protocol/index.ts";
+import { nameFault } from "../../src/web/agents/name-fault.ts";
 import { placeOf } from "../../src/web/approvals/change-place.ts";
 import { changedLines, linesOf } from "../../src/web/parts/diff-lines.ts";
+import { contextColors } from "../../src/web/session/context-colors.ts";
+import { spanWords, zoomed } from "../../src/web/session/lanes.ts";
+import { partEnd } from "../../src/web/session/part-end.ts";
 import { shownItems } from "../../src/web/session/shown-items.ts";
-import { treeRows } from "../../src/web/session/tree-rows.ts";
+import { type TreeRow, treeRows } from "../../src/web/session/tree-rows.ts";
 import { createStore, until } from "../../src/web/state/store.ts";
 
 const event = (agentId: string, type: string, fields: object, at = 0): ViewUpdate =>
   ({ agentId, event: { v: 1, id: "1", parentId: null, at, type, ...fields } }) as unknown as ViewUpdate;
 
-describe("the spans of the timeline", () => {
-  it("have a row for each of the calls that run at the same time", () => {
+describe("spans in the timeline", () => {
+  it("have a row for each call that runs at the same time as others", () => {
     const call = (type: string, callId: string, at: number) =>
       event("main", type, { callId, name: "Bash", result: { outcome: "ok", content: [] } }, at);
     const spans = [
@@ -35,7 +41,7 @@ describe("the spans of the timeline", () => {
     ]);
   });
 
-  it("are failed only if something failed, and stopped with their run", () => {
+  it("are marked as failed only if something failed, and as stopped if their run was stopped", () => {
     const spans = [
       event("main", "model.requested", { turn: 1 }, 1),
       event("main", "model.failed", { turn: 1, error: { message: "The request was stopped." }, partial: [] }, 2),
@@ -54,7 +60,13 @@ describe("the tree", () => {
       return event(id, "run.started", { runId: "r", agentType: index % 2 ? "Explore" : "Plan", model: "m" });
     });
     const view = updates.reduce(foldSession, newSessionView());
-    const grouping = { selected: "main", toggled: new Map(), isSearched: false };
+    const grouping = {
+      selected: "main",
+      toggled: new Map(),
+      shown: new Map(),
+      isSearched: false,
+      agentOf: () => undefined,
+    };
     const rows = treeRows(inTreeOrder(view), grouping);
     expect(rows.flatMap((row) => (row.kind === "group" ? [[row.type, row.state, row.members.length]] : []))).toEqual([
       ["Plan", "working", 30],
@@ -62,11 +74,106 @@ describe("the tree", () => {
     ]);
     const closed = treeRows(inTreeOrder(view), { ...grouping, toggled: new Map([["working\nPlan", false]]) });
     expect(closed).toHaveLength(rows.length - 30);
+    const shown = new Map([["working\nPlan", false]]);
+    expect(treeRows(inTreeOrder(view), { ...grouping, shown })).toHaveLength(rows.length - 30);
+  });
+
+  it("shows agents below their parents, or names the parent of an agent that is not there", () => {
+    const path = (...ids: readonly number[]) => ids.map((id) => `a${String(id).padStart(12, "0")}`);
+    const paths = [path(0), path(0, 1), path(0, 1, 2), ...Array.from({ length: 60 }, (_, index) => path(index + 3))];
+    const updates = paths.flatMap((each, index) => {
+      const [id = "", type] = [each.at(-1), index === 1 ? "Plan" : "Explore"];
+      return [
+        event(id, "agent.created", { ...created(each, `task ${index}`), agentType: type }),
+        event(id, "run.started", { ...started(), agentType: type }),
+        ...(index > 2 ? [event(id, "run.ended", runEnded())] : []),
+      ];
+    });
+    const view = updates.reduce(foldSession, newSessionView());
+    const grouping = {
+      selected: "main",
+      toggled: new Map(),
+      shown: new Map(),
+      agentOf: (id: string) => agentOf(view, id),
+    };
+    const shown = (rows: readonly TreeRow[]) =>
+      rows.flatMap((row) =>
+        row.kind === "agent" ? [[row.agent.description, row.level, row.parent?.description]] : [],
+      );
+    const grouped = treeRows(inTreeOrder(view), { ...grouping, isSearched: false });
+    expect(shown(grouped)).toEqual([
+      ["task 0", 1, undefined],
+      ["task 2", 2, "task 1"],
+      ["task 1", 1, "task 0"],
+    ]);
+    const found = inTreeOrder(view).filter(({ description }) => ["task 1", "task 2"].includes(description));
+    expect(shown(treeRows(found, { ...grouping, isSearched: true }))).toEqual([
+      ["task 1", 0, "task 0"],
+      ["task 2", 1, undefined],
+    ]);
+    const ended = treeRows(inTreeOrder(view), { ...grouping, isSearched: true });
+    expect(ended.find((row) => row.kind === "agent" && row.agent.description === "task 9")).toMatchObject({
+      form: "line",
+    });
   });
 });
 
+it.each([
+  ["doc-writer", undefined],
+  ["a_1", undefined],
+  ["", "Enter a name."],
+  ["my agent", "A name can't contain spaces."],
+  ["é", `A name can't contain "é".`],
+  ["-rf", "A name must begin with a letter or a digit."],
+  ["x".repeat(65), "The name has 65 characters."],
+])("the fault of the name %j is %j", (name, fault) => {
+  if (fault === undefined) expect(nameFault(name)).toBeUndefined();
+  else expect(nameFault(name)).toContain(fault);
+});
+
+describe("the timeline", () => {
+  it("zooms about a time, which stays where it is", () => {
+    expect(zoomed({ from: 0, to: 100 }, 0.5, 20)).toEqual({ from: 10, to: 60 });
+    expect(zoomed({ from: 0, to: 100 }, 2, 20)).toEqual({ from: -20, to: 180 });
+    expect(zoomed({ from: 0, to: 100 }, 0.5)).toEqual({ from: 25, to: 75 });
+    expect(zoomed({ from: 50, to: 100 }, 0.5, 10)).toEqual({ from: 50, to: 75 });
+  });
+
+  it("says what a call is about, with paths relative to the session's directory", () => {
+    const calls = [
+      { name: "Read", input: { file_path: "/work/shop/src/a.ts" } },
+      { name: "Task", input: { description: "find rounding", prompt: "x", subagent_type: "Explore" } },
+      { name: "Bash", input: { command: "x".repeat(500) } },
+    ];
+    const spans = [
+      event("main", "model.requested", { turn: 1 }, 1),
+      event("main", "model.ended", answered("", calls), 2),
+      ...["c0", "c1", "c2"].map((callId) => event("main", "tool.started", { callId }, 3)),
+    ].reduce(foldSpans, noSpans());
+    const shown = spans.lanes.get("main")?.spans.map((span) => spanWords(span, { zero: 0, end: 9, cwd: "/work/shop" }));
+    expect(shown?.map(([what]) => what)).toEqual([
+      "turn 1",
+      "Read src/a.ts",
+      "Task find rounding",
+      `Bash ${"x".repeat(119)}…`,
+    ]);
+  });
+});
+
+it("divides a long text after its lines", () => {
+  expect([partEnd("ab\ncd\nef", 0, 4), partEnd("ab\ncd\nef", 3, 4)]).toEqual([3, 6]);
+  expect([partEnd("abcdefgh", 0, 5), partEnd("abcdefgh", 5, 5)]).toEqual([5, 8]);
+});
+
+it("gives each part of a context window its own color", () => {
+  const names = ["tools", "results of Read", "results of Grep", "system prompt", "prompts", "responses", "tool calls"];
+  const colors = contextColors(names);
+  expect(new Set(colors).size).toBe(names.length);
+  expect(contextColors(["system prompt", "tools"])).toEqual([colors[3], colors[0]]);
+});
+
 describe("a diff", () => {
-  it("has the numbers of its lines", () => {
+  it("has line numbers", () => {
     const diff = "--- a\n+++ b\n@@ -3,3 +3,3 @@\n same\n-old\n+new\n@@ -9 +9 @@\n-x\n";
     expect(linesOf(diff)).toEqual([
       { kind: "same", text: "same", before: 3, after: 3 },
@@ -77,7 +184,24 @@ describe("a diff", () => {
     ]);
   });
 
-  it("shows lines that both texts have once", () => {
+  it("has no empty line after the line break at the end of a file", () => {
+    const texts = (before: string, after: string) => changedLines(before, after).map(({ kind, text }) => [kind, text]);
+    expect(texts("", "one\ntwo\n")).toEqual([
+      ["added", "one"],
+      ["added", "two"],
+    ]);
+    expect(texts("one\n", "two\n")).toEqual([
+      ["removed", "one"],
+      ["added", "two"],
+    ]);
+    // A line break that is added must be visible.
+    expect(texts("one", "one\n")).toEqual([
+      ["same", "one"],
+      ["added", ""],
+    ]);
+  });
+
+  it("shows lines that are in both texts only once", () => {
     expect(changedLines("a\nb\nc", "a\nx\nc").map(({ kind, text }) => `${kind} ${text}`)).toEqual([
       "same a",
       "removed b",
@@ -87,7 +211,7 @@ describe("a diff", () => {
   });
 });
 
-it("leaves out what only repeats how a run ended", () => {
+it("omits messages that only repeat how a run ended", () => {
   const item = (kind: string, more: object = {}): Item => ({ kind, position: 0, at: 0, ...more }) as unknown as Item;
   const items = [item("error"), item("end", { reason: "parked" }), item("run"), item("error"), item("text")];
   expect(shownItems(items).map(({ kind }) => kind)).toEqual(["end", "error", "text"]);
@@ -105,12 +229,12 @@ it("does not wait for a value after the signal has fired", () => {
   expect(subscribed).toBe(0);
 });
 
-describe("the place of a change", () => {
+describe("the position of a change", () => {
   const ended = (name: string, text: string, details: object): Line =>
     ({ type: "tool.ended", name, result: { outcome: "ok", content: [{ type: "text", text }], details } }) as never;
   const read = (text: string) => ended("Read", text, { path: "src/a.ts" });
 
-  it("is known from what the agent has last read, if it is the only one", () => {
+  it("is found in the text that the agent read last, if the changed text occurs there only once", () => {
     const lines = [read("   7\tone\n   8\ttwo\n   9\tthree\n  10\ttwo")];
     expect(placeOf("one\ntwo", "/w/src/a.ts", lines)).toBe(7);
     expect(placeOf("wo\nth", "src/a.ts", lines)).toBe(8);
@@ -119,7 +243,7 @@ describe("the place of a change", () => {
     expect(placeOf("one", "src/b.ts", lines)).toBeUndefined();
   });
 
-  it("is not guessed after a change that may have moved it", () => {
+  it("is not guessed after an earlier change that may have moved it", () => {
     const diff = "--- a\n+++ b\n@@ -1,2 +1,3 @@\n zero\n+half\n one\n";
     const lines = [read("   2\tone\n   3\ttwo"), ended("Edit", "", { path: "src/a.ts", diff })];
     expect(placeOf("one", "src/a.ts", lines)).toBe(3);

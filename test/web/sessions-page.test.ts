@@ -35,7 +35,7 @@ afterAll(async () => {
 const row = () => page.getByRole("row", { name: new RegExp(PROMPT.slice(0, 30)) });
 
 describe("the list of sessions", () => {
-  it("says at the field what is wrong with a number, and starts nothing", async () => {
+  it("explains an invalid number next to its field, and starts nothing", async () => {
     await page.getByLabel("Prompt").fill(PROMPT);
     await page.getByRole("button", { name: "Options" }).click();
     await page.getByText(scene.cwd).waitFor();
@@ -53,10 +53,10 @@ describe("the list of sessions", () => {
     await page.getByText("Prices are now rounded").waitFor();
   });
 
-  it("shows what the turns have used, and leads from a bar to its turn", { timeout: 60_000 }, async () => {
+  it("shows the usage of each turn, and links each bar to its turn", { timeout: 60_000 }, async () => {
     await page.getByRole("button", { name: "Usage" }).click();
     const chart = page.getByRole("listbox", { name: /^Turns/ });
-    await page.getByText(/of the input was read from the provider's cache|Nothing of the input/).waitFor();
+    await page.getByText(/of the input was read from the provider's cache|None of the input/).waitFor();
     expect(await chart.getByRole("option").count()).toBeGreaterThan(6);
     await chart.focus();
     await page.keyboard.press("Home");
@@ -71,7 +71,7 @@ describe("the list of sessions", () => {
     await page.setViewportSize({ width: 1440, height: 860 });
   });
 
-  it("lists sessions with headers, cost and age, and says when a search finds nothing", {
+  it("lists sessions with headers, cost and age, and says so if a search finds nothing", {
     timeout: 60_000,
   }, async () => {
     await page.getByRole("link", { name: "Sessions" }).click();
@@ -102,13 +102,17 @@ describe("the list of sessions", () => {
     const dialog = page.getByRole("dialog", { name: "Delete this session?" });
     await dialog.waitFor();
     expect(await barriersIn(page)).toEqual([]);
+    // The table's styles do not apply to the dialog.
+    expect(await dialog.evaluate((element) => element.scrollWidth - element.clientWidth)).toBe(0);
     await page.keyboard.press("Escape");
     await dialog.waitFor({ state: "detached" });
+    expect(await page.evaluate(() => document.activeElement?.textContent)).toBe("Delete");
     await row()
       .getByRole("button", { name: /^Delete the session/ })
       .click();
     await dialog.getByRole("button", { name: "Delete" }).click();
     await page.getByText("There are no sessions in this directory yet.").waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
     expect(problems).toEqual([]);
   });
 });

@@ -1,4 +1,5 @@
-// Takes pictures of every view in both themes and three widths: node --import tsx test/web/take-pictures.ts DIRECTORY
+// Takes pictures of every view in both themes and at three widths: node --import tsx test/web/take-pictures.ts
+// DIRECTORY
 
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
@@ -71,7 +72,7 @@ try {
   await scene.close();
 }
 
-/** Writes a part of a definition, so that its check is shown. */
+/** Fills in part of a definition, so that the result of its check is shown. */
 async function fillAgent(page: Page): Promise<void> {
   await page.getByLabel("Name").fill("doc-writer");
   await page.getByLabel("Description").fill("Writes documentation. Use after changing an API.");

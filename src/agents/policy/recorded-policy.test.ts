@@ -4,7 +4,7 @@ import type { Policy, PolicyLayer, RecordedPolicy, Rule } from "../../protocol/i
 import { call, effectOf, policy, pool, root, severity } from "./policies.test-support.ts";
 import { narrowTo, recordPolicy } from "./recorded-policy.ts";
 
-/** Returns the policy as it is after it was written to a transcript and read back. */
+/** Returns the policy after a round trip through a transcript. */
 const kept = (record: RecordedPolicy): RecordedPolicy => JSON.parse(JSON.stringify(record));
 
 describe("resuming under a recorded policy", () => {
@@ -28,7 +28,7 @@ describe("resuming under a recorded policy", () => {
     );
   });
 
-  it("keeps a denial from either compact file if the other only asks", () => {
+  it("keeps a compact line's denial from either policy, even if the other policy only asks", () => {
     const [example] = fc.sample(policy, 1);
     const withLine = (effect: "ask" | "deny"): Policy => ({
       ...(example as Policy),
@@ -45,7 +45,7 @@ describe("resuming under a recorded policy", () => {
       expect(effectOf(made, narrowTo(withLine(now), kept(recordPolicy(withLine(then)))))).toBe("deny");
   });
 
-  it("keeps all restrictions from both, no permission from only one, and no extra tools", () => {
+  it("keeps the restrictions of both policies, only the permissions that both contain, and no extra tools", () => {
     fc.assert(
       fc.property(policy, policy, (then, now) => {
         const after = narrowTo(now, kept(recordPolicy(then)));
@@ -78,7 +78,7 @@ describe("resuming under a recorded policy", () => {
     );
   });
 
-  it("keeps each layer that limited a tool, once", () => {
+  it("keeps each layer that limited a tool, without duplicates", () => {
     const only = (text: string, file?: string): PolicyLayer => ({
       rules: [
         { text: "Bash", effect: "deny", scope: "project" },

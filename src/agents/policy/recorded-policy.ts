@@ -16,7 +16,7 @@ export function recordPolicy({ mode, pool, rules, layers = [], unattended, works
 
 /**
  * Returns the intersection of an agent's current policy and the policy of an earlier run. A restriction in either
- * policy applies; a permission must be in both. The workspace and the readable roots are those of the current policy.
+ * policy applies; a permission must be in both. The workspace and the readable roots are taken from the current policy.
  */
 export function narrowTo(policy: Policy, then: RecordedPolicy): Policy {
   const [workspace, ...directories] = policy.workspaceRoots;

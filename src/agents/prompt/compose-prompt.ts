@@ -9,7 +9,7 @@ export interface PromptParts {
   readonly memory?: (AgentMemory & { readonly writable: boolean }) | undefined;
 }
 
-/** Returns the system text: the body of the definition, the rules for every agent, then limits, skills and memory. */
+/** Returns the system text: the definition's body, the rules for every agent, then limits, skills and memory. */
 export function composePrompt({ prompt, limits, skills, memory }: PromptParts): string {
   const parts = [
     prompt.trim(),

@@ -58,7 +58,7 @@ describe("a fork", () => {
     expect(agent.policy.layers).toContainEqual({ rules: [{ text: "Task", effect: "deny", scope: "builtin" }] });
   });
 
-  it("has only background tools and the program's own in the background, from the start or after a move", () => {
+  it("has only background tools and the program's own tools, whether it starts in the background or is moved there", () => {
     const under = { ...some.policy, pool: [...everyTool, "Odd"] };
     const left = (pool: readonly string[]) =>
       pool.filter((tool) => !tool.startsWith("mcp__") && !backgroundTools.has(tool));

@@ -11,7 +11,7 @@ export interface ForkRequest {
   /** Head of the parent's requests, exactly as it was sent. */
   readonly head: Head;
   readonly tier: Pick<Tier, "background" | "mcpTools" | "allowQuestions" | "named">;
-  /** The only tools that the fork may run. The others stay declared. */
+  /** The only tools that the fork may run. All other tools stay declared. */
   readonly allowedTools?: readonly string[] | undefined;
   readonly readOnly?: boolean | undefined;
   readonly maxTurns?: number | undefined;

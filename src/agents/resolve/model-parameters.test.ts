@@ -14,7 +14,7 @@ const model = (efforts?: readonly Effort[], hasTools = true) => ({
   ...(efforts === undefined ? {} : { efforts }),
 });
 
-describe("the effort of an agent", () => {
+describe("an agent's effort", () => {
   it("is the requested level if the model supports it", () => {
     expect(chooseEffort("max", model(levels))).toEqual({ effort: "max" });
     expect(chooseEffort(undefined, model([]))).toEqual({});
@@ -28,7 +28,7 @@ describe("the effort of an agent", () => {
     expect(chooseEffort(undefined, model())).toEqual({});
   });
 
-  it("is the next lower level if the model does not support it, with a notice", () => {
+  it("is lowered to the next level that the model supports, with a notice", () => {
     expect(chooseEffort("xhigh", model(["low", "medium", "high", "max"]))).toEqual({
       effort: "high",
       notice: 'The model m-1 does not support effort "xhigh"; using "high" instead.',
@@ -41,7 +41,7 @@ describe("the effort of an agent", () => {
     expect(notice).toContain('"high" is omitted');
   });
 
-  it("is omitted with tools if the model does not support both, with a notice", () => {
+  it("is omitted, with a notice, if the model does not support it together with tools", () => {
     const { effort, notice } = chooseEffort("high", { ...model(levels), noEffortWithTools: true });
     expect(effort).toBeUndefined();
     expect(notice).toContain('only without reasoning, so effort "high" is omitted');

@@ -43,13 +43,13 @@ function resolved(definition: Partial<AgentDefinition>, request: Partial<AgentRe
   return resolution;
 }
 
-describe("delegation", () => {
+describe("agent tools", () => {
   const names = ["Read", "Task", "TaskOutput", "TaskStop", "SendMessage"];
   const tools = names.map((name) => ({ name, description: name, inputSchema: { type: "object" } }));
   const pool = (definition: Partial<AgentDefinition>, rules: readonly Rule[] = []) =>
     resolved(definition, { tools, rules }).agent.policy.pool;
 
-  it("loses all agent tools together with Task, however Task is removed", () => {
+  it("are all removed together with Task, no matter how Task is removed", () => {
     expect(pool({})).toEqual(names);
     expect(pool({}, [{ text: "Task", effect: "deny", scope: "user" }])).toEqual(["Read"]);
     expect(pool({ disallowedTools: ["Agent"] })).toEqual(["Read"]);
@@ -58,7 +58,7 @@ describe("delegation", () => {
     expect(pool({ tools: ["Read", "TaskOutput"] })).toEqual(["Read"]);
   });
 
-  it("explains why a listed tool is missing", () => {
+  it("are reported with the reason if they are listed but missing", () => {
     const { notices, report } = resolved({ tools: ["Read", "TaskOutput"] }, { tools });
     expect(report.invalidTools).toEqual(["TaskOutput"]);
     expect(notices).toEqual([expect.stringMatching(/lists TaskOutput, which is not available: .*Task/)]);
@@ -97,19 +97,19 @@ describe("tools", () => {
     expect(notices.join("\n")).toContain("No search engine is configured.");
   });
 
-  it("report a missing Skill tool if there is no skill", () => {
+  it("lead to a notice if they include Skill but there are no skills", () => {
     const { notices } = resolved({ tools: ["Read", "skill"] });
     expect(notices.join()).toContain("no skills that a model can load");
   });
 
-  it("prevent a start if all names are unknown, because unknown names never mean everything", () => {
+  it("prevent the agent from starting if all names are unknown, because unknown names never mean all tools", () => {
     expect(resolve({ tools: ["Grpe", "teleport"] })).toMatchObject({
       ok: false,
       message: expect.stringContaining("no tools left"),
     });
   });
 
-  it("prevent a start if a required one is missing", () => {
+  it("prevent the agent from starting if a required one is missing", () => {
     expect(resolve({ requiredTools: ["Bash"], disallowedTools: ["Bash"] })).toMatchObject({
       ok: false,
       message: expect.stringContaining("requires Bash"),
@@ -140,7 +140,7 @@ describe("tools", () => {
     expect(notices.join()).toContain("specifier is not supported");
   });
 
-  it("are removed if disallowed; with a specifier, only those uses are denied", () => {
+  it("are removed if disallowed; with a specifier, only the uses that it covers are denied", () => {
     const { agent } = resolved({ disallowedTools: ["Write", "Bash(rm:*)"] });
     expect(agent.policy.pool).not.toContain("Write");
     expect(agent.policy.pool).toContain("Bash");
@@ -189,7 +189,7 @@ describe("tools", () => {
 });
 
 describe("compact rules", () => {
-  it("keep what the last line about a tool allows", () => {
+  it("keep the tools that the last matching line allows", () => {
     const permission = [
       { tool: "*", effect: "deny" },
       { tool: "grep", effect: "allow" },
@@ -256,7 +256,7 @@ describe("the permission mode", () => {
   });
 });
 
-describe("everything else", () => {
+describe("resolving an agent", () => {
   it("takes turns and effort from the call, the definition and the settings, in this order", () => {
     const definition = { maxTurns: 7, effort: "low" } as const;
     const settings = { maxTurns: 9, effort: "high" } as const;
@@ -295,7 +295,7 @@ describe("everything else", () => {
     expect(resolved({ omitProjectContext: true }, { projectContext }).agent.head.userContext).toBe("");
   });
 
-  it("does not start an agent that needs its own copy, and ignores acceptance checks", () => {
+  it("does not start an agent that needs its own copy of the repository, and ignores acceptance checks", () => {
     expect(resolved({ timeoutMs: 5, acceptance: "npm test" }).notices).toEqual([]);
     expect(resolve({ isolation: "worktree" })).toMatchObject({ ok: false, message: expect.stringContaining("copy") });
   });

@@ -107,7 +107,7 @@ describe("for any definition, parent and tier", () => {
     );
   });
 
-  it("every rule of the parent still applies, and only new permissions are dropped", () => {
+  it("all of the parent's rules still apply, and only new permissions are dropped", () => {
     fc.assert(
       fc.property(situation, ({ definition: defined, change }) => {
         const resolution = resolveFor(defined, change);
@@ -121,7 +121,7 @@ describe("for any definition, parent and tier", () => {
     );
   });
 
-  it("another disallowed tool, deny rule or deny line never grants more", () => {
+  it("adding a disallowed tool, a deny rule or a deny line never grants more", () => {
     fc.assert(
       fc.property(situation, entry, rule, compact, call, (given, more, extra, line, made) => {
         const { definition: defined, change } = given;

@@ -95,7 +95,7 @@ describe("the tool matrix", () => {
     });
   }
 
-  it("gives an agent from a file without a tool list the tools of general-purpose, whatever its source", () => {
+  it("gives an agent file without a tool list the same tools as general-purpose, whatever its source", () => {
     for (const source of definitionSources) expect(poolFor({ source })).toEqual(open);
   });
 
@@ -142,7 +142,7 @@ describe("agents that are not built in", () => {
   });
 });
 
-describe("tools of MCP servers", () => {
+describe("MCP tools", () => {
   it.each([
     ["always", true, true],
     ["foreground", true, false],
@@ -158,7 +158,7 @@ describe("tools of MCP servers", () => {
     expect(whyWithout(MCP_TOOL, {}, { parentPolicy })).toBe("the user rule mcp__db denies it");
   });
 
-  it("from the definition need not be the parent's, but rules still apply", () => {
+  it("from the definition are granted even if the parent lacks them, but rules still apply", () => {
     const parentPolicy = { pool: ["Read"] };
     const ownTools = [MCP_TOOL];
     expect(poolFor({}, { parentPolicy })).toEqual(["Read"]);
@@ -169,14 +169,14 @@ describe("tools of MCP servers", () => {
   });
 });
 
-describe("questions, depth and names", () => {
-  it("let a subagent ask only in the foreground, and only if that is allowed", () => {
+describe("a subagent", () => {
+  it("can ask the user only in the foreground, and only if questions are allowed", () => {
     const asking = { ...foreground, allowQuestions: true };
     expect(poolFor({}, { tier: asking })).toContain("AskUserQuestion");
     expect(poolFor({}, { tier: { ...asking, background: true } })).not.toContain("AskUserQuestion");
   });
 
-  it("let agents delegate down to the maximum depth, and never in the background", () => {
+  it("can delegate only above the maximum depth, and never in the background", () => {
     const delegating = ["Task", "TaskOutput", "TaskStop", "SendMessage"];
     for (const maxDepth of [0, 1, 2, 3]) {
       for (const depth of [1, 2, 3, 4]) {
@@ -188,7 +188,7 @@ describe("questions, depth and names", () => {
     }
   });
 
-  it("deny delegation with a rule too, unless the depth allows it", () => {
+  it("has a rule that denies delegation, unless its depth allows it", () => {
     const denial = { text: "Task", effect: "deny", scope: "builtin" };
     const denials = (tier: Tier) => (subagentFor({}, { tier }).agent.policy.layers ?? []).flatMap(({ rules }) => rules);
     expect(denials(foreground)).toEqual([denial]);
@@ -196,7 +196,7 @@ describe("questions, depth and names", () => {
     expect(denials({ ...background, maxDepth: 2 })).toEqual([denial]);
   });
 
-  it("let a named agent send messages, even in the background, and nothing else", () => {
+  it("can also send messages if it has a name, even in the background", () => {
     const named = { ...background, named: true };
     const without = poolFor({}, { tier: background });
     expect(poolFor({}, { tier: named }).filter((tool) => !without.includes(tool))).toEqual(["SendMessage"]);
@@ -252,10 +252,10 @@ describe("the tool report", () => {
   });
 });
 
-describe("the mode", () => {
+describe("a subagent's mode", () => {
   const freedom = ["plan", "dontAsk", "default", "acceptEdits", "bypassPermissions"];
 
-  it("is the stricter of the parent's and its own; only the user's own file may accept edits", () => {
+  it("is the stricter of its own and its parent's; only the user's own file may set acceptEdits", () => {
     for (const source of definitionSources) {
       for (const mode of permissionModes) {
         for (const permissionMode of permissionModes) {
@@ -306,7 +306,7 @@ describe("a resumed agent", () => {
   });
   const before = recordPolicy(then.agent.policy);
 
-  it("gets no more than it had, however its definition and its parent have changed", () => {
+  it("gets no more than it had, no matter how its definition and its parent have changed", () => {
     const { agent, report } = subagentFor({ source: "user", permissionMode: "acceptEdits" }, { before });
     expect(agent.policy).toMatchObject({ mode: "plan", pool: ["Read", "Bash"] });
     expect(agent.policy.rules.map(({ text, effect }) => `${effect} ${text}`)).toEqual(["deny Read(.env)"]);

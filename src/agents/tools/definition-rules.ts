@@ -53,8 +53,7 @@ export function applyCompactRules(definition: AgentDefinition, granted: readonly
 }
 
 /**
- * Returns the definition's compact lines in order, followed by those entries of `disallowedTools` that have a
- * specifier.
+ * Returns the definition's compact lines in order, followed by the entries of `disallowedTools` that have a specifier.
  */
 export function definitionLayers(
   definition: AgentDefinition,

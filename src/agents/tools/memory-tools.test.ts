@@ -88,7 +88,7 @@ describe("file tools for the memory", () => {
     expect(agent.head.system).not.toContain(directory);
   });
 
-  it("remove nothing and add nothing else, whatever the definition says", () => {
+  it("are the only tools that are added, and none are removed, whatever the definition says", () => {
     const lists = fc.option(fc.subarray([...toolNames, "Write(docs/**)", "Bash(git:*)"], { minLength: 1 }), {
       nil: undefined,
     });
@@ -108,7 +108,7 @@ describe("file tools for the memory", () => {
 });
 
 describe("the memory text", () => {
-  it("gives the directory and its content, and says if there is more", () => {
+  it("contains the directory and the index, and says so if the index was cut off", () => {
     expect(resolve({}).agent.head.system).toMatch(/\/agent-memory\/tester.*There are no notes yet\.$/s);
     const whole = resolve({}, { memory: { directory, index: "- tabs", cut: false } }).agent.head.system;
     expect(whole).toMatch(/- tabs$/);

@@ -141,6 +141,7 @@ function problemOf(
   return [`${nameOf(definition)} has no tools left.`, ...notices].join(" ");
 }
 
-function nameOf({ name, file }: AgentDefinition): string {
-  return file === undefined ? `Agent "${name}"` : `Agent "${name}" (${file})`;
+function nameOf({ name, file, source }: AgentDefinition): string {
+  // The program's own agents have no file.
+  return file === undefined || source === "flag" ? `Agent "${name}"` : `Agent "${name}" (${file})`;
 }

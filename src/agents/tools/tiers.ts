@@ -4,6 +4,7 @@ import {
   type Policy,
   type RecordedPolicy,
   type Rule,
+  type SubagentSettings,
   type ToolDeclaration,
   type ToolReport,
   toolNames,
@@ -25,6 +26,14 @@ export interface Tier {
   readonly named: boolean;
   /** Tools that only built-in subagents can have. */
   readonly blockedTools?: readonly string[] | undefined;
+}
+
+/** Returns the tier of a subagent in a session with these settings. */
+export function tierIn(
+  { maxDepth = 1, mcpTools = "always", allowQuestions, blockedTools }: SubagentSettings,
+  agent: Pick<Tier, "background" | "depth" | "named">,
+): Tier {
+  return { ...agent, maxDepth, mcpTools, allowQuestions: allowQuestions === "foreground", blockedTools };
 }
 
 export interface WithheldTool {

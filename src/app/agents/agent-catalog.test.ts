@@ -46,7 +46,7 @@ async function found(options: CatalogOptions, name: string) {
 }
 
 describe("agents in settings", () => {
-  it("belong to the scope of their file, with their prompt", async () => {
+  it("have their file's scope and their own prompt", async () => {
     const options = createProject({
       "user/.retinue/settings.json": { agents: { a: given("User's."), b: given("User's.") } },
       "shop/.retinue/settings.json": { agents: { b: given("Project's."), c: given("Project's.") } },

@@ -59,7 +59,7 @@ export interface CatalogOptions {
 
 /**
  * Loads a workspace's agents: built-in agents, and those from plugins, the user's files and the trusted part of the
- * project. `change` modifies the files that were read, to find out what such a change would do.
+ * project. `change` modifies the snapshot after it is read, to preview the effect of editing a file.
  */
 export async function loadAgentCatalog(
   options: CatalogOptions,

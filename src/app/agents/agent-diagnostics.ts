@@ -39,7 +39,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
 }
 
-/** Like `unknownAgent`, but for the agent of a resumed session. */
+/** Like `unknownAgent`, but for a resumed session's agent. */
 export function missingSessionAgent(name: string, loaded: AgentCatalog): UserError {
   const cure = `${unknownAgent(name, loaded).cure} To continue with another agent, pass the \`agent: NAME\` option. \`${MAIN_TYPE}\` is the main agent.`;
   const message = `This session ran as the agent "${name}", which no longer exists`;

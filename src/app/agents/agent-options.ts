@@ -17,10 +17,10 @@ export type AgentCallback = (result: RunResult) => void | Promise<void>;
 /** A hook command in an agent's definition. */
 export interface HookOptions {
   /** Tools to match, such as `Bash` or `Edit|Write`; all tools if absent. */
-  readonly matcher?: string;
+  readonly matcher?: string | undefined;
   readonly command: string;
   /** Timeout in seconds. */
-  readonly timeout?: number;
+  readonly timeout?: number | undefined;
 }
 
 type SameInFiles =
@@ -55,14 +55,17 @@ export interface AgentOptions extends Pick<AgentDefinition, "description" | Same
   /** Tools without which the agent can't be started. */
   readonly requiredTools?: readonly ToolText[] | undefined;
   /** Called after each run. If it throws, the run gets a notice, but its result does not change. */
-  readonly callback?: AgentCallback;
+  readonly callback?: AgentCallback | undefined;
   /** Timeout in seconds, or as a duration such as `5m`. */
-  readonly timeout?: number | string;
+  readonly timeout?: number | string | undefined;
   /** One effect for all tools, or effects by tool, or by tool and pattern. */
-  readonly permission?: Effect | Readonly<Record<string, Effect | Readonly<Record<string, Effect>>>>;
+  readonly permission?: Effect | Readonly<Record<string, Effect | Readonly<Record<string, Effect>>>> | undefined;
   /** Names of configured servers, or servers with their own configuration. */
-  readonly mcpServers?: readonly (string | Readonly<Record<string, JsonObject>>)[];
-  readonly hooks?: Readonly<
-    Partial<Record<"PreToolUse" | "PostToolUse" | "Stop" | "SubagentStop", readonly HookOptions[]>>
-  >;
+  readonly mcpServers?: readonly (string | Readonly<Record<string, JsonObject>>)[] | undefined;
+  readonly hooks?: AgentHooks | undefined;
 }
+
+/** Hook commands of an agent, by event. */
+export type AgentHooks = {
+  readonly [Event in "PreToolUse" | "PostToolUse" | "Stop" | "SubagentStop"]?: readonly HookOptions[] | undefined;
+};

@@ -23,14 +23,14 @@ export function checkAgentOptions(options: AgentOptions): void {
   checkOptions("defineAgent", options, types);
 }
 
-/** Names that other libraries use for the options of an agent. */
+/** Names that other libraries use for agent options. */
 const otherNames = {
   name: "The key in the agents option of openSession is the agent's name.",
   instructions: "Use prompt.",
   systemPrompt: "Use prompt.",
   system: "Use prompt.",
   handoffDescription: "Use description.",
-  handoffs: "An agent can start the others if it has the tool Task.",
+  handoffs: "An agent can start other agents if it has the Task tool.",
   outputType: "Use `output` with a prompt, or in the options of `session.subagents.start`.",
   maxSteps: "Use maxTurns.",
   stopWhen: "Use maxTurns.",
@@ -45,7 +45,7 @@ const toolNames: OptionType = {
 
 const types: OptionTypes<AgentOptions> = {
   description: aString,
-  prompt: either(aText, aFunction),
+  prompt: either(aString, aFunction),
   tools: optional(toolNames),
   disallowedTools: optional(strings),
   requiredTools: optional(strings),

@@ -23,7 +23,7 @@ describe("an agent defined by a program", () => {
     [{ tols: [] }, "defineAgent has no option tols", "Did you mean tools?"],
     [{ tools: [{ name: "price" }] }, "The tools option of defineAgent", "your own tools belong in the tools option"],
     [{ model: 3 }, "The model option of defineAgent can't be 3", "Use a non-empty string."],
-    [{ prompt: undefined }, "defineAgent needs the prompt option", "Use a string, or a function."],
+    [{ prompt: undefined }, "defineAgent needs the prompt option", "Use a non-empty string, or a function."],
     [{ permissionMode: "accept" }, "The permissionMode option", 'Did you mean "acceptEdits"?'],
   ])("is checked: %o", (options, message, cure) => {
     const define = () => defineAgent({ description: "Checks.", prompt: "You check.", ...options } as AgentOptions);
@@ -99,7 +99,7 @@ describe("an agent defined by a program", () => {
     expect(functionsFor({ ...managed, name: "toString", source: "flag" }, split)).toEqual({});
   });
 
-  it("loses only its two functions in JSON", () => {
+  it("loses only its two functions when it is converted to JSON", () => {
     const fields = fc.dictionary(fc.string(), fc.jsonValue());
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.oneof(fields, fc.jsonValue())), fc.boolean(), (agents, defined) => {
@@ -114,7 +114,7 @@ describe("an agent defined by a program", () => {
     );
   });
 
-  it("has a callback only if it is a function, so text from a file is never run", () => {
+  it("has a callback only if the value is a function, so text from a file is never run", () => {
     const agents = { poet: { description: "Rhymes.", prompt: "You.", callback: "rm -rf /" } };
     const { data, functions } = splitAgents(agents);
     expect(functions.size).toBe(0);

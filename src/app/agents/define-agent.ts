@@ -1,4 +1,4 @@
-import { UserError } from "../../lib/index.ts";
+import { describeError, UserError } from "../../lib/index.ts";
 import type { AgentDefinition } from "../../protocol/index.ts";
 import type { AgentCallback, AgentEnvironment, AgentOptions, AgentPrompt } from "./agent-options.ts";
 import { checkAgentOptions } from "./check-agent-options.ts";
@@ -66,13 +66,16 @@ export function functionsFor(definition: AgentDefinition | undefined, { function
   return functions.get(definition.name) ?? {};
 }
 
-/**
- * Calls a prompt function. Throws a `UserError` if the function does not return a string, and rethrows the function's
- * errors.
- */
+/** Calls a prompt function. Throws a `UserError` if the function fails or does not return a string. */
 export function writePrompt(name: string, prompt: AgentPrompt, environment: AgentEnvironment): string {
-  const text: unknown = prompt(environment);
+  const failed = (message: string, cure?: string): UserError =>
+    new UserError(`The prompt of agent "${name}" ${message}`, { code: "agents", cure, exitCode: 2 });
+  let text: unknown;
+  try {
+    text = prompt(environment);
+  } catch (error) {
+    throw failed(`could not be created: ${describeError(error)}`);
+  }
   if (typeof text === "string") return text;
-  const cure = "The function must return a string; it can't be asynchronous.";
-  throw new UserError(`The prompt of agent "${name}" is not a string`, { code: "agents", cure, exitCode: 2 });
+  throw failed("is not a string", "The function must return a string; it can't be asynchronous.");
 }

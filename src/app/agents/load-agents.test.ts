@@ -3,7 +3,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createLocalWorker } from "../../worker/index.ts";
-import { createOwnContext } from "../session/session-context.ts";
+import { createOwnContext } from "../opening/session-context.ts";
 import { loadAgents } from "./load-agents.ts";
 
 it("applies an administrator's settings to built-in agents, even if no files are read", async () => {

@@ -1,6 +1,6 @@
 import { type AgentMemory, MAIN_TYPE } from "../../agents/index.ts";
 import { contextText, createSkillCatalog, findSkills, skillDirectory } from "../../definitions/index.ts";
-import { UserError } from "../../lib/index.ts";
+import { isRecord, UserError } from "../../lib/index.ts";
 import type { WorkerPort } from "../../ports/index.ts";
 import {
   type AgentDefinition,
@@ -12,8 +12,8 @@ import {
   type Settings,
 } from "../../protocol/index.ts";
 import type { AvailableAgent } from "../../runs/index.ts";
-import type { SessionContext } from "../session/session-context.ts";
-import type { SessionOptions } from "../session/session-options.ts";
+import type { SessionContext } from "../opening/session-context.ts";
+import type { SessionOptions } from "../opening/session-options.ts";
 import { runCallback } from "../session/with-callback.ts";
 import { type AgentCatalog, type CatalogAgent, createAgentCatalog } from "./agent-catalog.ts";
 import {
@@ -51,7 +51,10 @@ export interface LoadedMainAgent {
   readonly project: ProjectSnapshot;
 }
 
-type LoadOptions = Pick<SessionOptions, "agent" | "tools" | "trusted" | "entryPoint" | "catalogSettings"> & {
+type LoadOptions = Pick<
+  SessionOptions,
+  "agent" | "tools" | "trusted" | "entryPoint" | "catalogSettings" | "settingsOrigins" | "rules"
+> & {
   /** Definitions by name. They have not been checked. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
 };
@@ -59,7 +62,7 @@ type LoadOptions = Pick<SessionOptions, "agent" | "tools" | "trusted" | "entryPo
 export interface LoadParts {
   /** Reads the files. */
   readonly worker: WorkerPort;
-  /** Main agent's type in the session that is resumed. */
+  /** Type of the main agent in the session to resume. */
   readonly before: string | undefined;
 }
 
@@ -69,8 +72,9 @@ export async function loadAgents(
   context: SessionContext,
   parts: LoadParts,
 ): Promise<LoadedMainAgent> {
-  const split = splitAgents(options.agents ?? {});
-  const data = { ...options, agents: options.agents && split.data };
+  const agents = givenAgents(options, context);
+  const split = splitAgents(agents ?? {});
+  const data = { ...options, agents: agents && split.data };
   const functionsOf = bindFunctions(split, context);
   const first = await readSnapshot(data, context, parts);
   // A new session has no snapshot to compare with.
@@ -89,6 +93,19 @@ export async function loadAgents(
     callback,
     agents: reloadable(withFunctions(main.agents, functionsOf), ({ snapshot }) => reload(snapshot?.hash)),
   };
+}
+
+/**
+ * Returns the agents that the program defines, in the `agents` option or in settings of its own. Agents in settings
+ * that come from `loadProjectSettings` are read from their files, because their rights depend on the file.
+ */
+function givenAgents(
+  { agents, catalogSettings, settingsOrigins, rules }: LoadOptions,
+  { settings }: SessionContext,
+): LoadOptions["agents"] {
+  const isLoaded = catalogSettings !== undefined || settingsOrigins !== undefined || rules !== undefined;
+  const own = isLoaded ? [] : Object.entries(settings.agents ?? {}).filter(([, value]) => isRecord(value));
+  return own.length === 0 ? agents : { ...Object.fromEntries(own), ...agents };
 }
 
 type FunctionsOf = (definition: AgentDefinition | undefined) => {
@@ -121,13 +138,13 @@ function withFunctions(agents: LoadedAgents, functionsOf: FunctionsOf): LoadedAg
 }
 
 interface ReadParts extends LoadParts {
-  /** Hash of the snapshot that the session has. */
+  /** Hash of the session's current snapshot. */
   readonly known?: string | undefined;
   /** Hooks and MCP servers in the workspace's agent files when the session began. */
   readonly approvals?: readonly Approval[] | undefined;
 }
 
-/** Reads a session's files. Returns undefined if the session already has the current snapshot. */
+/** Reads a session's files. Returns undefined if nothing has changed since the session's current snapshot. */
 async function readSnapshot(
   { agent, agents, trusted, catalogSettings }: LoadOptions,
   { settings }: SessionContext,
@@ -171,7 +188,8 @@ async function resolveDefinitions(
   const ownTools = options.tools?.map((tool) => tool.name);
   const loaded = createAgentCatalog(snapshot, { settings: options.catalogSettings, builtIn, ownTools, facts });
   const aboutGiven = loaded.diagnostics.filter(({ file }) => file === "--agents");
-  const error = aboutGiven.find(({ severity }) => severity === "error");
+  const isCode = options.entryPoint !== "cli";
+  const error = aboutGiven.find(({ severity, code }) => severity === "error" || (isCode && brokenInCode.has(code)));
   if (error !== undefined) throw new UserError(error.message, { code: "agents", exitCode: 2, cure: error.fix });
   const givenNotices = aboutGiven.map(formatDiagnostic);
   const projectContext = contextText(snapshot.contextFiles);
@@ -206,6 +224,9 @@ async function resolveDefinitions(
   return { projectContext, skills: [], readableRoots: snapshot.skillRoots, notices, agents, project: snapshot };
 }
 
+/** Problems that are errors in a program's own definitions: a limit or a hook that would have no effect. */
+const brokenInCode: ReadonlySet<string> = new Set(["wrong_type", "foreign_hooks"]);
+
 /** Returns the agents that settings disable, as in `"agents": { "Explore": false }`. */
 function disabledAgents({ agents = {} }: Settings): readonly string[] {
   return Object.keys(agents).filter((name) => agents[name] === false);
@@ -225,7 +246,7 @@ function entryPointOf(
 
 interface SharedParts {
   readonly loaded: AgentCatalog;
-  /** Opens the memories of agents. */
+  /** Opens agents' memories. */
   readonly worker: WorkerPort;
   readonly docsDirectory: string;
   readonly projectContext: string | undefined;

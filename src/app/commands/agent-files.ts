@@ -1,4 +1,5 @@
 import { hash } from "node:crypto";
+import { existsSync } from "node:fs";
 import { homedir } from "node:os";
 import { basename, join, relative, sep } from "node:path";
 import { lintAgent, readAgentFile } from "../../definitions/index.ts";
@@ -23,8 +24,8 @@ export interface AgentFileRefusal {
 type WriteResult = ({ readonly ok: true } & WrittenAgent) | AgentFileRefusal;
 
 /**
- * Checks a new agent as if its file were already written: the file itself, its names among the other agents, its tools
- * and its text.
+ * Checks a new agent as if its file were already written: the file itself, conflicts with other agents' names, its
+ * tools and its text.
  */
 export async function checkNewAgent(draft: AgentDraft, options: CatalogOptions): Promise<AgentFileCheck> {
   const file = join(directoryFor(options.cwd), `${draft.name}.md`);
@@ -33,16 +34,15 @@ export async function checkNewAgent(draft: AgentDraft, options: CatalogOptions):
     ({ definition: { source, name, file: place } }) =>
       source === "project" && place !== file && name.toLowerCase() === draft.name.toLowerCase(),
   );
-  if (other === undefined) return checked.check;
-  const { name, file: place = name } = other.definition;
-  const taken: Diagnostic = {
-    severity: "error",
-    file,
-    line: 1,
-    code: "name_taken",
-    message: `There is already an agent "${name}" (${shown(place, options)}).`,
-    fix: "Choose another name, or edit that agent.",
-  };
+  const { name, file: place = name } = other?.definition ?? {};
+  const message = existsSync(file)
+    ? `${shown(file, options)} already exists.`
+    : place === undefined
+      ? undefined
+      : `There is already an agent "${name}" (${shown(place, options)}).`;
+  if (message === undefined) return checked.check;
+  const fix = "Choose another name, or edit that agent.";
+  const taken: Diagnostic = { severity: "error", file, line: 1, code: "name_taken", message, fix };
   return { ...checked.check, diagnostics: [taken, ...checked.check.diagnostics] };
 }
 
@@ -70,11 +70,11 @@ export async function createAgentFile(draft: AgentDraft, options: CatalogOptions
 export interface ChangedAgent {
   readonly name: string;
   readonly text: string;
-  /** Hash of the text that the client has read. */
+  /** Hash of the text that the client read. */
   readonly hash: string;
 }
 
-/** Replaces one of the project's agent files, if it still has the content that the client has read. */
+/** Replaces one of the project's agent files, unless it has changed since the client read it. */
 export async function changeAgentFile(changed: ChangedAgent, options: CatalogOptions): Promise<WriteResult> {
   const { name, text } = changed;
   const { definition, problem } = await findOwnAgent(name, options);

@@ -35,7 +35,7 @@ export interface AgentRow {
   readonly overrides: readonly AgentOverride[];
   /** Number of tokens that the agent's line takes up in the list of agents for models. */
   readonly tokens: number;
-  /** True if the agent is left out of that list and can only be used by name. */
+  /** True if the list for models omits the agent, which can then only be used by name. */
   readonly hidden: boolean;
   /** Reason why a rule denies the agent; null if none does. */
   readonly denied: string | null;

@@ -1,6 +1,6 @@
 import { homedir, userInfo } from "node:os";
 import { judgeCall } from "../../executor/index.ts";
-import { isRecord, matchId, showExactly, UserError } from "../../lib/index.ts";
+import { isRecord, matchId, plural, showExactly, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import {
   type ApprovalAnswer,
@@ -43,7 +43,7 @@ export interface AnswerRequest {
   readonly by: string;
   readonly message?: string | undefined;
   readonly inputJson?: string | undefined;
-  /** Rule for `always`, or only the specifier of the rule. */
+  /** Rule for `always`, or only the rule's specifier. */
   readonly pattern?: string | undefined;
   readonly project: boolean;
   /** Answers for `reply`, one for each question: numbers or labels of options, or free text. */
@@ -165,7 +165,7 @@ async function checkMatch(rule: string, { call, always, requestId }: ApprovalQue
   const tool = canonicalToolName(call.name);
   const [exact] = always;
   const isAllowedBy = (text: string): Promise<boolean> => isAllowed(call, { rule: text, tool, cwd });
-  // This can't be determined here if the call's files are on another machine, or if another rule decides on the call.
+  // The rule can't be tested here if the call's files are on another machine, or if another rule decides on the call.
   if ((await isAllowedBy(rule)) || !(await isAllowedBy(exact ?? tool))) return;
   const cure = exact === undefined ? "Answer with allow." : `\`${always.join("` or `")}\` does.`;
   const asked = showExactly(`${tool} ${commandOf(call) ?? call.inputJson}`);
@@ -196,9 +196,8 @@ async function isAllowed(
 
 function readReplies(questions: readonly UserQuestion[], replies: readonly string[]): readonly UserReply[] {
   if (replies.length !== questions.length) {
-    const asked = questions.length === 1 ? "1 question" : `${questions.length} questions`;
     throw problem(
-      `The agent asked ${asked}, but the number of answers is ${replies.length}`,
+      `The agent asked ${plural(questions.length, "question")}, but got ${plural(replies.length, "answer")}`,
       "Give one answer for each question, in the same order.",
     );
   }

@@ -28,7 +28,7 @@ async function check(given: string) {
   return checked;
 }
 
-describe("the effort of an agent", () => {
+describe("an agent's effort", () => {
   const lint = async (fields: string) => {
     const file = join(directory, "worker.md");
     const description = "Finds dead code. Use when exports may be unused. Does not edit files.";

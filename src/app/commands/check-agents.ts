@@ -58,7 +58,7 @@ export async function* checkAgents(
   }
 }
 
-/** Outside a directory for agents, a file without frontmatter is unlikely to be meant as one. */
+/** Outside an agents directory, a file without frontmatter is probably not meant to be an agent. */
 function textFindings(diagnostics: readonly Diagnostic[], path: string): readonly Diagnostic[] {
   const isForAgents = /[/\\]\.(agents|claude)[/\\]agents[/\\]/.test(path);
   return amongAgents(diagnostics, path).map((each) => (isForAgents ? each : { ...each, severity: "notice" }));
@@ -134,7 +134,7 @@ export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trus
   }
 }
 
-/** Returns the result for a value under `agents` in a settings file that is not a definition, based on its message. */
+/** Converts the message about an invalid value under `agents` in a settings file to a result. */
 function invalidAgent(problem: string): AgentCheck[] {
   const [, file, line, message] = /^(.+?):(\d+): (agents\b.*)$/s.exec(problem) ?? [];
   if (file === undefined || message === undefined) return [];

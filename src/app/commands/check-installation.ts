@@ -226,7 +226,7 @@ function usable(path: string): string | undefined {
   }
 }
 
-/** Tries the sandbox, because its programs may be installed but not work. */
+/** Tries out the sandbox, because the programs that it needs may be installed but not working. */
 async function checkSandbox(settings: Settings): Promise<Finding> {
   const name = "sandbox";
   const { mode, network: { allowedDomains: domains = [] } = {} } = sandboxSettings(settings);
@@ -243,7 +243,12 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
   const { cure = "Allow only commands that you trust, or run Retinue in a container." } = state;
   if (mode === "off") {
     const found = "off in your settings: commands run with all your permissions";
-    return { name, status: "warn", found, cure: 'To switch the sandbox on, remove "sandbox" from your settings.' };
+    return {
+      name,
+      status: "warn",
+      found,
+      cure: 'To turn the sandbox on, remove the setting that turns it off ("sandbox") from your settings.',
+    };
   }
   if (state.kind === "missing")
     return { name, status: "fail", found: `required by settings, but ${state.reason}`, cure };

@@ -64,7 +64,7 @@ interface Row {
     readonly server?: string;
   };
   readonly input: JsonObject & { readonly tool: string };
-  /** Earlier command of the same session. It is not run, but executable files that it would write are created. */
+  /** Earlier command in the same session. It is not run, but the executable files that it would write are created. */
   readonly preset?: string;
 }
 
@@ -164,7 +164,7 @@ async function answer(row: Row, { stage, executor }: Stage): Promise<Omit<Answer
 }
 
 /**
- * Decides on the call without the parameters that its tool does not know. Returns undefined if the call is allowed or
+ * Decides on the call without the parameters that are unknown to its tool. Returns undefined if the call is allowed or
  * still invalid.
  */
 async function stricterAnswer(

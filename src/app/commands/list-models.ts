@@ -12,7 +12,7 @@ export interface ModelsOptions {
 }
 
 /**
- * Lists the models that the user can choose from a provider. Asks the provider if none is known locally. Never rejects.
+ * Lists the models of a provider that the user can choose. Asks the provider if none is known locally. Never rejects.
  */
 export async function modelsOf({ settings, environment, provider }: ModelsOptions): Promise<readonly ListedModel[]> {
   const choice = resolveProvider({ settings, environment, flags: { provider, model: `${provider}/any` } });

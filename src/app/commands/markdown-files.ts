@@ -43,7 +43,7 @@ export function* markdownFiles(given: string, prefix = ""): Generator<MarkdownFi
 interface Walk {
   /** Real path of the given directory. */
   readonly real: string;
-  /** Directory that symlinks must not lead out of. */
+  /** Directory that symlinks must stay within. */
   readonly scope: string;
   /** Linked directories visited so far. Each is visited once, so that symlink loops end. */
   readonly followed: Set<string>;

@@ -90,7 +90,7 @@ export function findPlugin(home: string, name: string): InstalledPlugin {
   return installedPlugins(home).plugins.find((each) => each.name === name)!;
 }
 
-/** Prevents other processes from changing the records between reading and writing them. */
+/** Prevents other processes from changing the records between the read and the write. */
 function withRecordsLock<Result>(home: string, work: () => Promise<Result>): Promise<Result> {
   return withFileLock(join(home, "plugins.json"), work);
 }

@@ -45,7 +45,7 @@ export function reportOf(agent: CatalogAgent, loaded: AgentCatalog, { cwd }: Pic
     memory,
     skills,
     permissionMode,
-    // Their commands and variables may contain secrets.
+    // Only names are reported, because the commands and variables of servers and hooks may contain secrets.
     mcpServers: mcpServers.map((each) => each.name),
     hooks: [...new Set(hooks.map(({ event }) => event))],
     mode: resolution.ok ? resolution.agent.policy.mode : undefined,
@@ -65,7 +65,7 @@ export function reportOf(agent: CatalogAgent, loaded: AgentCatalog, { cwd }: Pic
 
 const noTools: ToolReport = { hasWildcard: false, validTools: [], invalidTools: [], resolvedTools: [] };
 
-/** A problem can be found both in a file and among the names of all agents. */
+/** Removes duplicates: the check of the file and the check of all agents' names can report the same problem. */
 function unique(diagnostics: readonly Diagnostic[]): readonly Diagnostic[] {
   const keys = diagnostics.map(({ code, line, message }) => `${code} ${line} ${message}`);
   return diagnostics.filter((_, index) => keys.indexOf(keys[index] as string) === index);

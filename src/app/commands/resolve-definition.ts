@@ -1,4 +1,4 @@
-import { type AgentRequest, type AgentResolution, resolveAgent, resolveSubagent } from "../../agents/index.ts";
+import { type AgentRequest, type AgentResolution, resolveAgent, resolveSubagent, tierIn } from "../../agents/index.ts";
 import { UserError } from "../../lib/index.ts";
 import {
   type AgentDefinition,
@@ -14,7 +14,7 @@ export interface ResolvePlace extends Pick<ProjectSettings, "rules" | "settings"
   readonly cwd: string;
   /** Permission mode of the session; defaults to the mode in the settings. */
   readonly mode?: PermissionMode | undefined;
-  /** Whether the agent runs in the background; by default, what its definition says. */
+  /** Whether the agent runs in the background; defaults to its definition's setting. */
   readonly background?: boolean | undefined;
   /** A tool that is available in addition to the built-in ones. */
   readonly tool?: string | undefined;
@@ -23,12 +23,12 @@ export interface ResolvePlace extends Pick<ProjectSettings, "rules" | "settings"
 /** Resolves an agent as if the main agent started it, to report its tools and its policy. */
 export function resolveDefinition(definition: AgentDefinition, place: ResolvePlace): AgentResolution {
   const background = place.background ?? definition.background === true;
-  const tier = { background, depth: 1, maxDepth: 1, mcpTools: "always", allowQuestions: false, named: false } as const;
+  const tier = tierIn(place.settings.subagents ?? {}, { background, depth: 1, named: false });
   const parentPolicy = mainPolicy(place);
   return resolveSubagent({ ...commonRequest(place), definition, prompt: "", parentPolicy, asked: {}, tier });
 }
 
-/** Returns the main agent's policy. Throws a `UserError` if it can't be started. */
+/** Returns the main agent's policy. Throws a `UserError` if the agent can't be started. */
 export function mainPolicy(place: ResolvePlace): Policy {
   const resolution = resolveAgent(commonRequest(place));
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agents", exitCode: 1 });

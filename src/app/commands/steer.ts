@@ -25,14 +25,14 @@ export interface SteerRequest {
   readonly command: NewCommand;
   /** Id of the command. Sending it again with the same id has no effect. By default, a new id. */
   readonly id?: string | undefined;
-  /** Stops waiting for the receipt. The command stays recorded. */
+  /** Stops waiting for the receipt. The command is not withdrawn. */
   readonly signal?: AbortSignal | undefined;
 }
 
 export interface SteerResult {
   /** Whether a process has the session open. If not, the command stays in the inbox until the session is resumed. */
   readonly isRunning: boolean;
-  /** Absent if the session is not running, or did not answer in time or before the signal fired. */
+  /** Absent if the session is not running, or did not answer before time ran out or the signal fired. */
   readonly receipt?: Receipt | undefined;
 }
 
@@ -111,7 +111,7 @@ function hasCommands(inboxPath: string): boolean {
 
 /**
  * Returns whether a resumed session has work to continue: agents that were working, or queued work. If a session was
- * stopped, the prompts in its queue stay there until someone resumes it.
+ * stopped, its prompts stay in the queue until someone resumes it.
  */
 export function hasUnfinishedWork(session: Pick<SteerRequest, "home" | "sessionId">): boolean {
   const { path, transcriptPath } = findInbox(session);
@@ -125,14 +125,14 @@ export function awaitedRuns(lines: readonly Line[]): readonly RunId[] {
   return isSteered ? lines.reduce(fold, initialState).awaited : [];
 }
 
-/** A session's agent in a list for the user. */
+/** An agent of a session, as listed in messages. */
 export interface ListedAgent {
   readonly agentId: AgentId;
   /** Name that the agent's parent gave it. */
   readonly name?: string | undefined;
 }
 
-/** Number of agents that a message lists. */
+/** Maximum number of agents that a message lists. */
 const MAX_LISTED = 8;
 
 /**

@@ -23,16 +23,28 @@ export interface AddedTrust {
   readonly notices: readonly string[];
 }
 
+/** What trusting a directory would turn on. */
+export interface TrustReview extends AddedTrust {
+  /** Trusts the directory and everything under it, and approves what was reviewed. What has changed since is off. */
+  trust(): Promise<void>;
+}
+
 /**
  * Trusts a directory and everything under it, and approves its current settings and the hooks and MCP servers in its
  * agent files.
  */
-export async function addTrust({ home, cwd, environment }: TrustOptions): Promise<AddedTrust> {
+export async function addTrust(options: TrustOptions): Promise<AddedTrust> {
+  const { trust, ...added } = await reviewTrust(options);
+  await trust();
+  return added;
+}
+
+/** Returns what trusting a directory would turn on, without trusting it. */
+export async function reviewTrust({ home, cwd, environment }: TrustOptions): Promise<TrustReview> {
   const settings = loadProjectSettings({ home, cwd, environment, trust: true });
   const { origins, notices } = settings;
   const loaded = await loadAgentCatalog({ home, cwd, environment, trust: true, settings });
   const { catalog, snapshot } = loaded;
-  await createTrustStore({ stateHome: home }).add(cwd, [...settings.approvals, ...snapshot.approvals]);
   const fromSettings = origins.filter(({ scope, path, file }) => {
     const isOwn = (scope === "project" || scope === "local") && file?.startsWith(cwd + sep);
     return isOwn && !/^permissions\.(deny|ask)\b/.test(path);
@@ -51,6 +63,7 @@ export async function addTrust({ home, cwd, environment }: TrustOptions): Promis
   ].filter(({ names }) => names.length > 0);
   const unloaded = unloadedSummary(loaded, (file) => file.startsWith(cwd + sep));
   return {
+    trust: () => createTrustStore({ stateHome: home }).add(cwd, [...settings.approvals, ...snapshot.approvals]),
     counts,
     active,
     notices: [

@@ -12,8 +12,8 @@ export interface ModelSearch {
 }
 
 /**
- * Returns the model that sessions in a directory would use if its price is unknown, because such sessions can't have a
- * limit in dollars. Undefined if the price is known, or if no model can be chosen now.
+ * Returns the model that sessions in a directory would use, but only if its price is unknown, so that sessions can't
+ * have a limit in dollars. Otherwise, or if no model can be chosen now, returns undefined.
  */
 export function unpricedModel({ home, cwd, environment, model }: ModelSearch): string | undefined {
   const { settings } = readProjectSettings({ home, cwd, environment, trust: false });

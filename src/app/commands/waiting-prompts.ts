@@ -11,7 +11,7 @@ export interface WaitingPrompt extends QueuedPrompt {
   readonly to: string;
 }
 
-/** Reads a session's undelivered prompts, oldest first. Takes the path of the main agent's transcript. */
+/** Reads a session's undelivered prompts, oldest first. `transcriptPath` is the main agent's transcript. */
 export function readWaitingPrompts(transcriptPath: string, cache = new FileCache()): readonly WaitingPrompt[] {
   const inboxPath = inboxOf(transcriptPath);
   const queue = cache.get(transcriptPath, () => readQueue(transcriptPath));
@@ -26,7 +26,7 @@ export function readWaitingPrompts(transcriptPath: string, cache = new FileCache
   return [...waiting.values()];
 }
 
-/** Reads a session's queued prompts. Takes the path of the main agent's transcript. */
+/** Reads a session's queued prompts. */
 function readQueue(transcriptPath: string): readonly QueuedPrompt[] {
   if (!hasQueued(transcriptPath)) return [];
   return readTranscript(transcriptPath).lines.reduce(fold, initialState).queue;

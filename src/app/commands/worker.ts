@@ -20,7 +20,7 @@ export interface DirectoryWorker {
   readonly worker: WorkerPort;
   /** Directory in which the calls of the worker's sessions are recorded. */
   readonly ledgerDirectory: string;
-  /** Directory for its sessions' files on this machine. */
+  /** Directory on this machine for the files of the worker's sessions. */
   readonly filesDirectory: string;
 }
 

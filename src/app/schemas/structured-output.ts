@@ -25,7 +25,7 @@ export function createStructuredOutput(schema: Schema, json?: JsonSchema): Struc
         value = valid.value;
         return undefined;
       } catch (error) {
-        return `It could not be validated: ${describeError(error)}`;
+        return `It could not be validated: ${describeError(error).replace(/\.$/, "")}.`;
       }
     },
     get value() {

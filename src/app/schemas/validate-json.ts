@@ -26,7 +26,7 @@ interface Validated {
   readonly value: unknown;
 }
 
-/** Rephrases the library's errors. Each error is followed by those of the schemas inside its keyword. */
+/** Rephrases the library's errors. Each error is followed by the errors of the schemas inside its keyword. */
 function describeErrors(errors: readonly OutputUnit[], validated: Validated): readonly SchemaProblem[] {
   const problems: SchemaProblem[] = [];
   for (let index = 0; index < errors.length; index++) {

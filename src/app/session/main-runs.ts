@@ -29,8 +29,8 @@ import {
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import type { AgentCallback } from "../agents/agent-options.ts";
+import { planChange } from "../opening/session-permissions.ts";
 import { textBlocks } from "./prompt-content.ts";
-import { planChange } from "./session-permissions.ts";
 import { withCallback } from "./with-callback.ts";
 
 /** The main agent and its model, which the user can change between two runs. */
@@ -66,7 +66,7 @@ interface WaitingPrompt extends QueuedPrompt {
   readonly turn: Deferred<void>;
   /** Settles when the prompt is in the transcript. */
   readonly recorded: Promise<void>;
-  /** Whether the prompt has left this list but stays in the queue. */
+  /** Whether the prompt was removed from this list but is still in the transcript's queue. */
   isHeld: boolean;
 }
 
@@ -230,7 +230,7 @@ export class MainRuns {
     const isQueued = ({ queue }: { readonly queue: readonly QueuedPrompt[] }): boolean =>
       queue.some((queued) => queued.promptId === promptId);
     const [waiting] = index === -1 ? [] : this.waiting.splice(index, 1);
-    // If it was this prompt's turn, it is now the next one's.
+    // If this prompt was first in the queue, the next one may be able to start.
     this.startNext();
     await waiting?.recorded.catch(() => undefined);
     const recorded = await this.options.thread.recordIf(isQueued, [{ type: "prompt.withdrawn", promptId }]);
@@ -251,7 +251,7 @@ export class MainRuns {
     return this.leftOver().length;
   }
 
-  /** Stops the run in progress. The prompts in the queue stay there for the next process. */
+  /** Stops the run in progress. Queued prompts stay in the queue for the next process. */
   async close(cause: "stopped" | "parked"): Promise<void> {
     this.closedBy = cause;
     this.holdQueue();
@@ -385,15 +385,15 @@ export class MainRuns {
   }
 }
 
-/** Minimum number of messages in a conversation that can be compacted. A prompt and an answer are kept as they are. */
+/** Minimum number of messages in a conversation that can be compacted. A single prompt and its answer are too short. */
 const FEWEST_MESSAGES = 4;
 
-/** Reads a run that has no other reader, so that its updates do not pile up. Its lines are in the feed. */
+/** Consumes a run that has no other reader, so that its updates do not pile up. Its lines are also in the feed. */
 async function drain(run: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of run);
 }
 
-/** Forwards a run's updates to the readers of the queued run that it belongs to. */
+/** Forwards a run's updates to the readers that have waited for it while it was queued. */
 async function forward(run: Run, { signal, cause, emit }: RunOutlet): Promise<RunResult> {
   const onAbort = (): void => run.stop(cause());
   signal.addEventListener("abort", onAbort);

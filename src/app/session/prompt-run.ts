@@ -53,7 +53,7 @@ interface RunParts {
   readonly output?: StructuredOutput | undefined;
 }
 
-/** Adds the properties that `session.prompt` offers to a run. */
+/** Adds to a run the properties that `session.prompt` offers. */
 export function createPromptRun<Output>(run: PlainRun, { promptId, signal, output }: RunParts): Run<Output> {
   const onAbort = (): void => run.stop("interrupted");
   signal?.addEventListener("abort", onAbort, { once: true });
@@ -65,8 +65,8 @@ export function createPromptRun<Output>(run: PlainRun, { promptId, signal, outpu
   const read = (): PlainRun => {
     if (isRead)
       throw optionError(
-        "The updates of a run can be read only once, as events or as textStream",
-        "Get the text from `text.delta` events, or use session.events(), which has any number of readers.",
+        "A run's updates can be read only once, as events or as textStream",
+        "Get the text from `text.delta` events, or use session.events(), which can have any number of readers.",
       );
     isRead = true;
     return run;

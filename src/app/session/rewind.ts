@@ -22,7 +22,7 @@ export interface RewindReport {
   readonly restored: readonly string[];
   /** Changed files that were not restored, each with the reason. */
   readonly kept: readonly { readonly path: string; readonly reason: string }[];
-  /** Commands that ran since then and may have changed something. Their effects stay. */
+  /** Commands that have run since that prompt and may have changed something. Their effects are not undone. */
   readonly commands: readonly string[];
 }
 
@@ -47,7 +47,7 @@ export function promptsIn(lines: readonly Line[]): readonly PastPrompt[] {
     }
     if (line.type !== "prompt.received" || start === undefined) continue;
     prompts.push({ id: start.id, text: textOf(line.content), at: line.at });
-    // Further prompts in the same run were sent to steer it.
+    // Later prompts in the same run were sent to steer it.
     start = undefined;
   }
   return prompts;
@@ -91,7 +91,7 @@ export function unknownPrompt(id: LineId): UserError {
   });
 }
 
-/** Returns a path in the workspace relative to it, as tools report it. */
+/** Converts a path in the workspace to a relative one, as in tools' reports. */
 function shownPath(path: string, cwd: string): string {
   const inside = relative(cwd, path);
   return inside === "" || inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside) ? path : inside;
@@ -105,7 +105,7 @@ async function linesSince(position: number, transcript: Transcript): Promise<rea
   return lines.flatMap((own) => own.filter(isLater)).sort((left, right) => (left.seq ?? 0) - (right.seq ?? 0));
 }
 
-/** Returns the positions of lines in the session by their ids. */
+/** Maps the ids of lines to their positions in the session. */
 function seqsOf(lines: readonly Line[]): ReadonlyMap<LineId, number> {
   return new Map(lines.map(({ id, seq = 0 }) => [id, seq]));
 }

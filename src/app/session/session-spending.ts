@@ -10,29 +10,27 @@ export interface SessionSpending {
   readonly unpriced: number;
   /** Input and output tokens, including those that were read from a cache. */
   readonly tokens: number;
-  /** Number of requests to models. */
+  /** Number of requests that models have answered. */
   readonly turns: number;
   /** Number of agents that were started. */
   readonly agents: number;
   /** What is left of each limit in the `budget` setting. Absent for a limit that is not set. */
-  readonly left: Readonly<Partial<Record<"usd" | "tokens" | "turns" | "seconds" | "spawns", number | undefined>>>;
+  readonly left: Readonly<Partial<Record<(typeof limits)[number], number | undefined>>>;
 }
 
+const limits = ["usd", "tokens", "turns", "seconds", "spawns"] as const;
+
 /**
- * Adds up what all of a session's agents have spent, in this process and in earlier ones. A request without an answer
+ * Adds up what all of a session's agents have spent, in this process and in earlier ones. A request without a response
  * costs its maximum.
  */
 export async function readSpending(transcript: Transcript, budget: Budget): Promise<SessionSpending> {
   const agents = [MAIN_AGENT, ...(await transcript.agents())];
   const lines = await Promise.all(agents.map((agentId) => transcript.read(agentId)));
   const { usd: costUsd, unpriced, tokens, turns, spawns } = sumSpending(lines.map(spendingIn));
-  const { usd, tokens: tokenLimit, turns: turnLimit, seconds, spawns: spawnLimit } = budget.left();
-  const left = {
-    usd: usd?.left,
-    tokens: tokenLimit?.left,
-    turns: turnLimit?.left,
-    seconds: seconds?.left,
-    spawns: spawnLimit?.left,
-  };
+  const inBudget = budget.left();
+  const left = Object.fromEntries(
+    limits.flatMap((limit) => (inBudget[limit] === undefined ? [] : [[limit, inBudget[limit].left]])),
+  );
   return { costUsd, unpriced, tokens, turns, agents: spawns, left };
 }

@@ -52,11 +52,13 @@ import {
   optionError,
 } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
+import { checkModel, modelOption } from "../opening/check-session-options.ts";
+import type { ContextUpdate } from "../opening/context-updates.ts";
 import { isSchema, type Schema } from "../schemas/schema.ts";
 import { createStructuredOutput } from "../schemas/structured-output.ts";
-import { checkModel, modelOption } from "./check-session-options.ts";
-import type { ContextUpdate } from "./context-updates.ts";
-import { type Configuration, createControl, refusalOf } from "./control.ts";
+import type { Configuration } from "./control/carry-out.ts";
+import { createControl } from "./control/control.ts";
+import { refusalOf } from "./control/outcome.ts";
 import { closedSession, type MainAgentChoice, MainRuns, type MainRunsOptions } from "./main-runs.ts";
 import { isPromptContent, textBlocks, wrongBlock } from "./prompt-content.ts";
 import { createPromptRun, type OutputValue, type PromptOptions, type Run } from "./prompt-run.ts";
@@ -92,6 +94,8 @@ export interface Session {
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
   /** Current mode. It changes when the agent enters or leaves plan mode. */
   readonly permissionMode: PermissionMode;
+  /** Rules that the answer "always" has added for this session, oldest first. */
+  readonly sessionRules: readonly string[];
   /**
    * `running`: at least one agent is working. `waiting`: every agent with work to do is waiting for approval. `idle`:
    * no agent has anything to do.
@@ -103,8 +107,8 @@ export interface Session {
   readonly transcriptPath: string | undefined;
   /**
    * Starts a run. An empty prompt continues the conversation; if there is none, a `UserError` is thrown. If a run is in
-   * progress, the prompt is queued, and its run starts when those ahead of it have ended. Stopping a run that has not
-   * started withdraws its prompt.
+   * progress, the prompt is queued, and its run starts when the runs ahead of it have ended. Stopping a run that has
+   * not started withdraws its prompt.
    */
   prompt<const Output extends Schema | undefined = undefined>(
     prompt: string | readonly UserBlock[],
@@ -124,8 +128,8 @@ export interface Session {
    */
   send(command: Command): Promise<Receipt>;
   /**
-   * Changes the permission mode immediately, even during a run. Agents below the main agent keep their modes if those
-   * are stricter. Throws a `UserError` if the settings forbid the mode.
+   * Changes the permission mode immediately, even during a run. Subagents whose own mode is stricter keep it. Throws a
+   * `UserError` if the settings forbid the mode.
    */
   setPermissionMode(mode: PermissionMode): Promise<void>;
   /**
@@ -138,12 +142,12 @@ export interface Session {
    * Throws a `UserError` during a run, and if there is nothing to compact.
    */
   compact(instructions?: string): Run;
-  /** Returns the prompts of the conversation that `rewind` can go back to, oldest first. */
+  /** Returns the conversation's prompts that `rewind` can go back to, oldest first. */
   prompts(): Promise<readonly PastPrompt[]>;
   /**
    * Goes back to the conversation before a prompt. Restores files that editing tools have changed since, unless someone
-   * else has changed them too. The effects of commands stay. Prompts that arrive while this is in progress are queued.
-   * Throws a `UserError` while agents are working.
+   * else has changed them too. The effects of commands are not undone. Prompts that arrive while this is in progress
+   * are queued. Throws a `UserError` while agents are working.
    */
   rewind(promptId: LineId, options?: RewindOptions): Promise<RewindReport>;
   /**
@@ -174,12 +178,12 @@ export interface Session {
    */
   moveToBackground(): Promise<readonly AgentId[]>;
   /**
-   * Stops the current run and its foreground subagents. Background agents continue. Prompts in the queue stay there, and
-   * the next run receives them.
+   * Stops the current run and its foreground subagents. Background agents continue. Queued prompts stay in the queue,
+   * and the next run receives them.
    */
   interrupt(): Promise<StopReceipt>;
   /**
-   * Stops the current run and all agents. The session stays open. Prompts in the queue stay there, and the next run
+   * Stops the current run and all agents. The session stays open. Queued prompts stay in the queue, and the next run
    * receives them.
    */
   stopAll(): Promise<StopReceipt>;
@@ -229,7 +233,7 @@ export interface SessionParts
   readonly release: (options: ClosingOptions) => Promise<void>;
 }
 
-/** A session, and its main agent in the form that can start other agents while it has no run in progress. */
+/** A session, and its main agent as the parent of agents that are resumed while it has no run in progress. */
 export interface CreatedSession {
   readonly session: Session;
   readonly idleMain: () => LiveAgent;
@@ -249,6 +253,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     runs,
     journal: transcript,
     isResumed: !thread.isEmpty,
+    continueInterrupted: async () => void (isInterrupted() && (await continueMain())),
     configure,
     rewind,
     interrupt,
@@ -274,6 +279,18 @@ export function createSession(parts: SessionParts): CreatedSession {
     if (closing !== undefined) return;
     const problems = await dispatcher.continueUnfinished(inbox.askedCalls).catch((error) => [describeError(error)]);
     for (const problem of problems) parts.onTrouble(problem);
+  }
+
+  /** Continues the main agent's interrupted run, then gives each prompt in the queue its own run. Never rejects. */
+  async function continueMain(): Promise<void> {
+    await control.withdrawEarlier();
+    if (!thread.isEmpty) await control.queueEarlier();
+    if (!runs.isBusy) await runs.continueWork({ isUnfinished: isInterrupted() || control.hasEarlier() });
+  }
+
+  /** Returns whether the main agent's last run was parked or lost, and no run has continued it. */
+  function isInterrupted(): boolean {
+    return !runs.isBusy && (thread.lastEnd === "parked" || thread.lastEnd === "process_lost");
   }
 
   async function stop(cause: StopCause, stopSubagents: () => Promise<unknown>): Promise<StopReceipt> {
@@ -332,9 +349,12 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   /** Throws a `UserError` if there is nothing that a run without a prompt could continue. */
   function checkUnfinished(): void {
-    const hasWork = !thread.hasNoConversation || thread.state.queue.length > 0 || control.hasEarlier() || runs.isBusy;
-    if (hasWork || agent.initialPrompt !== undefined) return;
-    throw optionError("The prompt is empty, and there is no conversation to continue", "Pass a prompt.");
+    const { queue, background, said } = thread.state;
+    if (queue.length + background.length + said.length > 0 || control.hasEarlier() || runs.isBusy) return;
+    const isUnused = thread.hasNoConversation;
+    if (isUnused ? agent.initialPrompt !== undefined : thread.lastEnd !== "done") return;
+    const why = isUnused ? "there is no conversation to continue" : "the agent has finished its work";
+    throw optionError(`The prompt is empty, and ${why}`, "Pass a prompt.");
   }
 
   /** Throws a `UserError` if the session is closed or being closed. */
@@ -391,6 +411,13 @@ export function createSession(parts: SessionParts): CreatedSession {
     get permissionMode() {
       return runs.openingMode ?? dispatcher.policyOf(MAIN_AGENT, runs.agent.policy).mode;
     },
+    get sessionRules() {
+      const { policy } = runs.agent;
+      return parts.approvals
+        .policyFor(policy)
+        .rules.slice(policy.rules.length)
+        .map(({ text }) => text);
+    },
     get state() {
       const working = [...(runs.isBusy ? [MAIN_AGENT] : []), ...registry.working().map(({ agentId }) => agentId)];
       if (working.length === 0) return "idle";
@@ -433,9 +460,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     continueWork: async () => {
       checkOpen();
       const problems = await dispatcher.continueUnfinished(inbox.askedCalls, { lost: true });
-      await control.withdrawEarlier();
-      const isCut = thread.lastEnd === "parked" || thread.lastEnd === "process_lost";
-      if (!runs.isBusy) await runs.continueWork({ isUnfinished: isCut || control.hasEarlier() });
+      await continueMain();
       return problems;
     },
     park: (reason) => {

@@ -60,9 +60,9 @@ export interface SubagentOptions<Output extends Schema | undefined = undefined>
 export interface StartedSubagent<Output = undefined> {
   readonly agentId: AgentId;
   readonly agentType: string;
-  /** Result of its run. Never rejects. */
+  /** Result of the agent's run. Never rejects. */
   readonly result: Promise<PromptResult<Output>>;
-  /** Stops its run. The work done so far is kept. */
+  /** Stops the agent's run. The work done so far is kept. */
   stop(): void;
 }
 
@@ -183,6 +183,11 @@ function checkStart({ agentType, prompt, options }: StartArguments, offered: rea
   if (typeof prompt !== "string" || prompt.trim() === "")
     throw optionError(`${name} needs a prompt`, "Pass the agent's task as the second argument.");
   if (typeof agentType === "string" && offered.some((known) => isSameAgent(known, agentType))) return;
+  if (offered.length === 0)
+    throw optionError(
+      `${name} can't start agents, because there are none that the rules allow`,
+      "Check the rules for Task in the settings, and define agents with the agents option of openSession.",
+    );
   const meant = typeof agentType === "string" ? misspelledName(agentType, offered) : undefined;
   const cure = meant === undefined ? `Use one of ${offered.join(", ")}.` : `Did you mean "${meant}"?`;
   throw optionError(`There is no agent ${JSON.stringify(agentType)} that ${name} can start`, cure);

@@ -59,7 +59,7 @@ describe("a run with a callback", () => {
         throw new Error("Out of ink");
       },
     ],
-  ])("keeps its result if the callback fails %s, and reports that", async (_, callback) => {
+  ])("keeps its result if the callback fails %s, and reports the failure", async (_, callback) => {
     const options = journal();
     const run = withCallback(someRun(), callback, options);
     const message = 'The callback of agent "poet" failed: Out of ink. The run\'s result is not affected.';

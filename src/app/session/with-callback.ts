@@ -56,7 +56,7 @@ async function recordCallback(
 async function problemOf(work: () => Promise<void>, limitMs: number): Promise<string | undefined> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<string>((settle) => {
-    const message = `did not finish within ${limitMs / 1000} seconds and is no longer awaited.`;
+    const message = `did not finish within ${limitMs / 1000} seconds, so Retinue stopped waiting for it.`;
     timer = setTimeout(() => settle(message), limitMs);
   });
   const done = work().then(

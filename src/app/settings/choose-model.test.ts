@@ -29,7 +29,7 @@ function choose({ model, file, flag, settings = {}, environment = key }: Wish): 
   return chooseModel({ settings, environment, flags, clock: systemClock, agent });
 }
 
-describe("the model of an agent", () => {
+describe("an agent's model", () => {
   it("comes from the agent's definition, by tier or alias, and the reason is recorded", () => {
     for (const model of ["small", "haiku"]) {
       const chosen = choose({ model, settings: { model: "large" } });
@@ -44,7 +44,7 @@ describe("the model of an agent", () => {
     expect(chosen.reason).toContain("the `model` option");
   });
 
-  it("is the session's model if the definition says inherit or nothing", () => {
+  it("is the session's model if the definition says inherit or names no model", () => {
     for (const wish of [{ model: "inherit" }, {}]) {
       const chosen = choose({ ...wish, settings: { model: "large" } });
       expect(chosen.model.describe().model).toContain("opus");

@@ -11,7 +11,7 @@ import {
 } from "../../model/index.ts";
 import { createOfflineModel } from "../../offline/index.ts";
 import type { Clock, Model } from "../../ports/index.ts";
-import type { AgentDefinition, ModelOutcome, Settings } from "../../protocol/index.ts";
+import type { AgentDefinition, AssistantBlock, ModelOutcome, Settings, StopReason } from "../../protocol/index.ts";
 import { connectionSilenceMs } from "../../runs/index.ts";
 import type { Environment } from "../directories.ts";
 
@@ -63,7 +63,7 @@ interface GivenModel {
   readonly provider?: string | undefined;
 }
 
-/** Chooses a main agent's model: the one that the program supplies, or one by its name. */
+/** Chooses a main agent's model: the model object that the program supplies, or a model by name. */
 export function chooseSessionModel(
   { model, provider }: GivenModel,
   { settings, environment, clock }: Pick<ModelOptions, "settings" | "environment" | "clock">,
@@ -89,10 +89,9 @@ function ownModel(model: Model, { providers }: Settings): Model {
     describe: () => (known === prices ? model.describe() : { ...model.describe(), prices: known }),
     call: async (request, emit) => {
       try {
-        const outcome: unknown = await model.call(request, emit);
-        return isOutcome(outcome)
-          ? outcome
-          : invalid("did not return an outcome: { ok: true, message, stopReason, … }.");
+        const outcome = await model.call(request, emit);
+        const problem = outcomeProblem(outcome);
+        return problem === undefined ? completeOutcome(outcome) : invalid(problem);
       } catch (error) {
         return invalid(`failed: ${describeError(error)}`);
       }
@@ -100,16 +99,63 @@ function ownModel(model: Model, { providers }: Settings): Model {
   };
 }
 
-function isOutcome(value: unknown): value is ModelOutcome {
-  if (!isRecord(value)) return false;
-  const { ok, message, error, stopReason, usage } = value;
-  if (ok === false) return isRecord(error) && typeof error["message"] === "string";
-  return (
-    ok === true && isRecord(message) && Array.isArray(message["content"]) && isRecord(usage) && stopReason !== undefined
-  );
+/** Returns what is wrong with an outcome from the program's model, as the end of a sentence; undefined if it is valid. */
+function outcomeProblem(value: unknown): string | undefined {
+  if (!isRecord(value) || typeof value["ok"] !== "boolean")
+    return "did not return an outcome: { ok: true, message, stopReason, usage } or { ok: false, error }.";
+  const wrong = value["ok"] ? responseProblem(value) : failureProblem(value);
+  return wrong && `returned an invalid outcome: ${wrong}.`;
 }
 
-/** Returns the file and line that set an agent's model, for the beginning of a message. */
+function responseProblem({ message, stopReason, usage }: Readonly<Record<string, unknown>>): string | undefined {
+  const content = isRecord(message) ? message["content"] : undefined;
+  if (!Array.isArray(content)) return "message.content must be an array";
+  for (const [index, block] of content.entries()) {
+    const wrong = blockProblem(block);
+    if (wrong !== undefined) return `message.content[${index}]${wrong}`;
+  }
+  if (!stopReasons.some((known) => known === stopReason)) return `stopReason must be one of ${stopReasons.join(", ")}`;
+  return isRecord(usage) ? undefined : "usage must be an object with token counts";
+}
+
+const stopReasons = [
+  "end_turn",
+  "tool_calls",
+  "max_tokens",
+  "refusal",
+  "stop_sequence",
+  "pause",
+] satisfies StopReason[];
+
+/** Text fields of each kind of block. */
+const blockFields: Readonly<Record<AssistantBlock["type"], readonly string[]>> = {
+  text: ["text"],
+  thinking: ["text"],
+  opaque: ["json"],
+  tool_call: ["callId", "name", "inputJson"],
+};
+
+function blockProblem(block: unknown): string | undefined {
+  const type = isRecord(block) ? String(block["type"]) : "";
+  if (!isRecord(block) || !Object.hasOwn(blockFields, type))
+    return `.type must be one of ${Object.keys(blockFields).join(", ")}`;
+  const wrong = blockFields[type as AssistantBlock["type"]].find((field) => typeof block[field] !== "string");
+  return wrong && `.${wrong} must be a string`;
+}
+
+function failureProblem({ error, partial }: Readonly<Record<string, unknown>>): string | undefined {
+  if (!isRecord(error) || typeof error["message"] !== "string") return "error.message must be a string";
+  return partial === undefined || Array.isArray(partial) ? undefined : "partial must be an array";
+}
+
+/** Adds the fields that a program without type checking may leave out. */
+function completeOutcome(outcome: ModelOutcome): ModelOutcome {
+  return outcome.ok
+    ? { ...outcome, incompleteCalls: outcome.incompleteCalls ?? 0 }
+    : { ...outcome, partial: outcome.partial ?? [] };
+}
+
+/** Returns the file and line that set an agent's model, for use at the start of a message. */
 function placeOfModel({ file }: AgentDefinition): string {
   if (file === undefined) return "";
   if (!file.endsWith(".md") || !existsSync(file)) return `${file}: `;

@@ -1,7 +1,7 @@
 import type { SettingsOrigin } from "../../protocol/index.ts";
-import type { SessionOptions } from "../session/session-options.ts";
+import type { SessionOptions } from "../opening/session-options.ts";
 
-/** Session options that correspond to settings, which an administrator can fix. */
+/** Session options that correspond to settings. An administrator's managed settings override them. */
 export type ManageableOptions = Pick<SessionOptions, "model" | "provider" | "effort" | "maxTurns" | "permissionMode">;
 
 const settingsOf: Readonly<Record<keyof ManageableOptions, string>> = {

@@ -6,7 +6,7 @@ export interface WorkerSettingsOptions {
   readonly worker: Pick<WorkerPort, "settings" | "describe">;
   /**
    * Settings of the machine on which the session runs, if the worker is on another one. The session's user pays for the
-   * models and so chooses them. The worker's user decides about files and programs, which are on the worker's machine.
+   * models and so chooses them. The worker's user controls files and programs, which are on the worker's machine.
    */
   readonly own?: ProjectSettings | undefined;
   /** Settings for this session, such as its budget. */
@@ -19,7 +19,7 @@ export async function loadWorkerSettings({ worker, own, flags }: WorkerSettingsO
   return own === undefined ? theirs : combine(theirs, own);
 }
 
-/** Settings about models and their keys, which belong to the machine on which the session runs. */
+/** Settings for models and their keys, which come from the machine on which the session runs. */
 const ownKeys = [
   "provider",
   "providers",

@@ -5,7 +5,7 @@ import { type AgentDefinition, FORK_TYPE, type Rule, type Settings } from "../..
 import { delegationSpecs, offeredAgents } from "../../runs/index.ts";
 import { isBackgroundOff } from "../../settings/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
-import type { SessionContext } from "../session/session-context.ts";
+import type { SessionContext } from "../opening/session-context.ts";
 
 export interface DelegationOptions {
   readonly context: SessionContext;

@@ -1,12 +1,13 @@
 import { relative } from "node:path";
+import { providerBelow } from "../../model/index.ts";
 import type { McpConnection, WorkerSession } from "../../ports/index.ts";
 import type { AgentDefinition, AgentId, ToolDeclaration } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
-import type { SessionContext } from "../session/session-context.ts";
-import type { SessionHooks } from "../session/session-hooks.ts";
-import type { SessionServers } from "../session/session-servers.ts";
-import type { SessionTools } from "../session/session-tools.ts";
+import type { SessionContext } from "../opening/session-context.ts";
+import type { SessionHooks } from "../opening/session-hooks.ts";
+import type { SessionServers } from "../opening/session-servers.ts";
+import type { SessionTools } from "../opening/session-tools.ts";
 import { chooseModel } from "../settings/choose-model.ts";
 import { mayBackground } from "./delegation.ts";
 
@@ -44,8 +45,12 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
     absentTools: tools.absent,
     connection,
     modelIsGiven,
-    chooseModel: (model, provider) =>
-      chooseModel({ settings: { ...settings, model, provider }, environment, clock, flags: {} }),
+    chooseModel: (model, parent) => {
+      const provider = providerBelow(parent, model, { settings, environment });
+      const chosen = chooseModel({ settings: { ...settings, model, provider }, environment, clock, flags: {} });
+      const by = provider === parent ? "the parent agent" : "its model";
+      return { ...chosen, reason: chosen.reason.replace("settings.provider", by) };
+    },
     connect: (uses, client) => servers.connect(uses, client),
     openCopy: (agentId, definition, cwd) => openCopy(parts, { agentId, definition, cwd }),
     hooksFor: async (definition) => hooks.forAgent(definition),

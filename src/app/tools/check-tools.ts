@@ -36,8 +36,8 @@ export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
 export function checkTool(tool: CustomTool | AgentTool, by = "a tool in tools"): void {
   const name = isRecord(tool) && typeof tool["name"] === "string" ? `the tool "${tool["name"]}"` : by;
   checkNames(name, tool, otherNames);
-  if (isRecord(tool) && "agent" in tool) checkOptions(name, tool, agentToolTypes);
-  else checkOptions(name, tool, types);
+  if (by === "agentTool" || (isRecord(tool) && "agent" in tool)) checkOptions(name, tool as AgentTool, agentToolTypes);
+  else checkOptions(name, tool as CustomTool, types);
   checkName(tool.name);
   if (!("agent" in tool)) checkSchemas(tool);
 }
@@ -51,7 +51,7 @@ const otherNames = {
   schema: "Use input.",
   inputs: "Use input.",
   outputSchema: "Use output.",
-  needsApproval: "Leave out access; calls then need approval.",
+  needsApproval: 'Leave out access, or let it return "unknown" for calls that need approval.',
 };
 
 const anInput: OptionType = {
@@ -96,7 +96,7 @@ function checkName(name: string): void {
   if (name.startsWith("mcp__")) refuse("names that begin with mcp__ are reserved for MCP tools");
   const meant = canonicalToolName(name);
   if (name === meant && toolNames.includes(name)) refuse("this is the name of a built-in tool");
-  if (name !== meant) refuse(`this is another name of the built-in tool ${meant}`);
+  if (name !== meant) refuse(`this is another name for the built-in tool ${meant}`);
 }
 
 function checkSchemas({ name, input, inputSchema, output }: CustomTool): void {

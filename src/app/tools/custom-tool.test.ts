@@ -12,12 +12,16 @@ const perform = (result: unknown) =>
     context as unknown as ToolContext,
   );
 
-describe("the result of a tool", () => {
+describe("a tool's result", () => {
   it.each([
     ["an error", new Error("Out of stock."), "Out of stock."],
     ["a Map", new Map(), "can't contain a Map"],
     ["a Set", new Set(), "can't contain a Set"],
     ["a function", () => 1, "it can't be a function"],
+    ["a response", new Response("{}"), "nothing of an object of the type Response. Return its data"],
+    ["a stream", new ReadableStream(), "ReadableStream"],
+    ["a generator", (function* () {})(), "Generator"],
+    ["an asynchronous generator", (async function* () {})(), "AsyncGenerator"],
     ["an image without base64", [{ type: "image", mediaType: "image/png", data: "<svg>" }], "is not base64"],
     ["an image of another type", [{ type: "image", mediaType: "image/bmp", data: "AAAA" }], "not a valid image block"],
   ])("is an error if it is %s", async (_, result, message) => {
@@ -28,11 +32,13 @@ describe("the result of a tool", () => {
     const image = { type: "image", mediaType: "image/png", data: "AAAA" };
     expect((await perform([image])).content).toEqual([image]);
     expect((await perform({ a: 1 })).content).toBe('{"a":1}');
+    expect((await perform({})).content).toBe("{}");
+    expect((await perform(new Date(0))).content).toBe('"1970-01-01T00:00:00.000Z"');
     expect((await perform(undefined)).content).toBe("(no result)");
   });
 });
 
-it("passes the input to the schema library first", async () => {
+it("passes a call's input to the schema library first", async () => {
   const tags = z.preprocess((value) => (typeof value === "string" ? value.split(",") : value), z.array(z.string()));
   const tool = defineTool({ ...common, input: z.object({ tags }), run: ({ tags: list }) => list.length });
   const { content } = await createCustomTool(tool, "/").run({ tags: "a,b" }, context as unknown as ToolContext);
@@ -52,7 +58,7 @@ it.each([
   [() => defineTool(undefined as never), "defineTool needs an object with options"],
   [() => defineTool({ ...common, input: { a: z.string() }, run: () => "" }), "object of schemas"],
   [() => defineTool({ ...common, input: z.string(), run: () => "" }), "must describe an object"],
-  [() => agentTool({ name: "a", description: "A." } as never), "needs the input option"],
+  [() => agentTool({ name: "a", description: "A." } as never), "needs the agent option"],
 ])("refuses an invalid tool where it is defined (%#)", (define, message) => {
   expect(define).toThrow(message);
 });

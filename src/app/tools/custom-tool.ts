@@ -72,8 +72,10 @@ function validateOnce(schema: ReadSchema): (input: JsonObject) => Promise<Valida
 function listed(access: ToolAccess): readonly Access[] {
   if (access instanceof Promise)
     throw new Error("The access function is asynchronous. Return the access instead of a promise.");
-  if (!isToolAccess(access)) throw new Error("`access` must return none, or an object with read, write or network.");
+  if (!isToolAccess(access))
+    throw new Error('`access` must return "none", "unknown", or an object with read, write or network.');
   if (access === "none") return [{ kind: "internal" }];
+  if (access === "unknown") return [];
   const { read = [], write = [], network = [] } = access;
   return [
     ...[read].flat().map((path): Access => ({ kind: "read", path })),
@@ -84,11 +86,11 @@ function listed(access: ToolAccess): readonly Access[] {
 
 /** Returns the absolute paths of the files that a call says it will write. */
 function writtenFiles(access: ToolAccess | undefined, cwd: string): readonly string[] {
-  if (access === undefined || access === "none") return [];
+  if (typeof access !== "object") return [];
   return [access.write ?? []].flat().map((path) => resolve(cwd, path));
 }
 
-/** Describes a file so that a change can be noticed. */
+/** Describes a file so that a change can be detected. */
 function stateOf(path: string): string {
   const stats = statSync(path, { bigint: true, throwIfNoEntry: false });
   return stats === undefined ? "missing" : `${stats.ino} ${stats.size} ${stats.mtimeNs} ${stats.ctimeNs}`;
@@ -117,9 +119,21 @@ function problemOf(result: unknown): string | undefined {
   if (typeof result === "function" || typeof result === "symbol") return `it can't be a ${typeof result}`;
   if (result instanceof Map || result instanceof Set)
     return `JSON can't contain a ${result.constructor.name}. Convert it to an array or an object`;
+  if (isOpaque(result)) {
+    const what = `an object of the type ${Object.prototype.toString.call(result).slice(8, -1)}`;
+    return `JSON would contain nothing of ${what}. Return its data, such as \`await response.json()\``;
+  }
   if (!Array.isArray(result) || !result.some(isImage)) return undefined;
   const index = result.findIndex((block) => isImage(block) && !isBase64(block["data"]));
   return wrongBlock(result) ?? (index === -1 ? undefined : `the data of block ${index} is not base64`);
+}
+
+/** Returns whether a value has contents that JSON leaves out, such as a `Response`, a stream or a generator. */
+function isOpaque(value: unknown): boolean {
+  if (typeof value !== "object" || value === null || Array.isArray(value)) return false;
+  const prototype: unknown = Object.getPrototypeOf(value);
+  const isPlain = prototype === null || Object.getPrototypeOf(prototype) === null;
+  return !isPlain && !("toJSON" in value) && Object.keys(value).length === 0;
 }
 
 function isImage(block: unknown): block is Record<string, unknown> {

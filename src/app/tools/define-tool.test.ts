@@ -4,7 +4,7 @@ import { defineTool } from "./define-tool.ts";
 
 const common = { name: "tool", description: "Does it." } as const;
 
-describe("the types of a tool", () => {
+describe("a tool's types", () => {
   it("come from a library's schema", () => {
     defineTool({
       ...common,

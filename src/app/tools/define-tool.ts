@@ -8,7 +8,7 @@ import type { AgentTool, CustomTool, ToolOptions } from "./tool-types.ts";
  * ```ts
  * const stock = defineTool({
  *   name: "stock",
- *   description: "Returns how many pieces of a product are in stock.",
+ *   description: "Returns how many units of a product are in stock.",
  *   input: z.object({ product: z.string() }),
  *   access: "none",
  *   run: ({ product }) => database.count(product),

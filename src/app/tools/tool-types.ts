@@ -2,9 +2,13 @@ import { isRecord } from "../../lib/index.ts";
 import type { AgentId, CallId, JsonSchema, UserBlock } from "../../protocol/index.ts";
 import type { Schema, SchemaValue } from "../schemas/schema.ts";
 
-/** What a tool call accesses. `none`: nothing outside the program. Paths are relative to the agent's directory. */
+/**
+ * What a tool call accesses. `none`: nothing outside the program. `unknown`: something that rules for files and domains
+ * can't describe, such as a payment, so the call needs approval. Paths are relative to the agent's directory.
+ */
 export type ToolAccess =
   | "none"
+  | "unknown"
   | {
       /** Files that the call reads. */
       readonly read?: string | readonly string[] | undefined;
@@ -16,7 +20,7 @@ export type ToolAccess =
 
 /** Returns whether a value is an access. Programs without type checking may return anything. */
 export function isToolAccess(value: unknown): value is ToolAccess {
-  if (value === "none") return true;
+  if (value === "none" || value === "unknown") return true;
   if (!isRecord(value)) return false;
   return Object.entries(value).every(([kind, places]) => {
     const isKnown = kind === "read" || kind === "write" || kind === "network";
@@ -24,7 +28,7 @@ export function isToolAccess(value: unknown): value is ToolAccess {
   });
 }
 
-/** The call that a tool performs. */
+/** Context of one call of a tool. */
 export interface ToolCallContext {
   /** Fires when the run is stopped or the call's time is up. The result of the call is then no longer used. */
   readonly signal: AbortSignal;
@@ -60,10 +64,10 @@ export interface ToolOptions<Input extends Schema, Output extends Schema | undef
   /** JSON Schema of the input. Needed only if `input` comes from a library that can't convert it. */
   readonly inputSchema?: JsonSchema | undefined;
   /** Describes the result, which is validated. If absent, the result can be anything. */
-  readonly output?: Output;
+  readonly output?: Output | undefined;
   /**
-   * What a call accesses. Modes and rules for files and domains apply to it as they do to built-in tools. If absent,
-   * each call needs approval unless a rule such as `allowedTools: ["my_tool"]` allows it.
+   * What a call accesses. Modes and rules for files and domains apply to it as they do to built-in tools. If absent
+   * or `unknown`, a call needs approval unless a rule such as `allowedTools: ["my_tool"]` allows it.
    */
   readonly access?: ToolAccess | ((input: SchemaValue<Input>) => ToolAccess) | undefined;
   /** Whether calls can run in parallel with others. Defaults to true if `access` is `none`. */

@@ -85,7 +85,7 @@ const answersByOption = { message: ["deny"], input: ["allow"], pattern: ["always
 
 function parseAnswer(options: ReadOptions): AnswerCommand {
   const [request, answer, ...more] = options.positionals;
-  const usage = "Write: retinue approvals answer REQUEST allow|deny|always.";
+  const usage = "Usage: retinue approvals answer REQUEST allow|deny|always.";
   if (request === undefined) throw usageError('"approvals answer" needs a request', usage);
   const verb = answers.find((each) => each === answer);
   if (verb === undefined || more.length > 0) throw usageError(`The answer must be one of ${answers.join(", ")}`, usage);
@@ -95,7 +95,7 @@ function parseAnswer(options: ReadOptions): AnswerCommand {
   }
   const inputJson = options.value("input");
   if (inputJson !== undefined && !isObject(inputJson))
-    throw usageError("--input is not a JSON object", `Write the whole input: --input '{"command": "npm test"}'.`);
+    throw usageError("--input is not a JSON object", `Pass the whole input: --input '{"command": "npm test"}'.`);
   return {
     kind: "answer",
     request,
@@ -114,7 +114,7 @@ function parseReply(options: ReadOptions): AnswerCommand {
   if (request === undefined || replies.length === 0)
     throw usageError(
       '"approvals reply" needs a request and an answer to each question',
-      'Write: retinue approvals reply REQUEST ANSWER. An answer is the number of an option, or text: "Use pnpm".',
+      'Usage: retinue approvals reply REQUEST ANSWER. An answer is the number of an option, or text: "Use pnpm".',
     );
   const given = { request, verb: "reply", replies, project: false } as const;
   return { kind: "answer", ...given, json: options.has("json"), server: options.value("server") };
@@ -146,7 +146,7 @@ function asJson({ question, askedAt, isRunning }: WaitingRequest) {
 
 interface Rendering {
   readonly now: number;
-  /** Option to repeat in the command that answers. */
+  /** Option to add to the suggested commands that answer. */
   readonly option: string;
 }
 

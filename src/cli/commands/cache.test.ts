@@ -26,7 +26,7 @@ it.each<[Partial<ExplainedRequest>, string]>([
   expect(renderExplained([{ ...request, ...more }])).toContain(expected);
 });
 
-it("explains in one sentence that a model's minimum is the reason, and what to do", () => {
+it("gives a model's minimum as the reason in one sentence, with advice", () => {
   const usage = { inputTokens: 9_000, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 1 };
   const baseTokens = { spent: 9_000, withoutCache: 9_000, ideal: 9_000 };
   const total = { requests: 3, usage, idealReadTokens: 0, baseTokens };

@@ -84,7 +84,7 @@ function sessionOf({ id, cwd }: CacheQuery): SessionSummary {
   const directory = chosenDirectory(cwd);
   const latest = latestSessionId({ home, cwd: directory });
   if (latest !== undefined) return sessionById({ home, id: latest });
-  const cure = '"retinue sessions list --all" shows those of other directories.';
+  const cure = '"retinue sessions list --all" shows sessions in other directories.';
   throw sessionError(`There is no session in ${directory}`, cure);
 }
 
@@ -111,7 +111,7 @@ export function renderReport(
   return `${isTooWide ? renderLists(table) : rendered}\n${lines.join("\n")}\n`;
 }
 
-/** Renders each row of a table as its first cell, and below it one line for each of the others. */
+/** Renders each row of a table as its first cell, followed by one line for each of the other cells. */
 function renderLists([head = [], ...rows]: readonly (readonly string[])[]): string {
   const width = Math.max(...head.map((title) => title.length));
   const list = ([name = "", ...cells]: readonly string[]): string => {

@@ -16,7 +16,7 @@ const parsers = {
 };
 
 describe("the arguments of commands", () => {
-  it("name a session to resume, with the options of a run", () => {
+  it("name a session to resume, with a run's options", () => {
     const resume = { kind: "resume", options: { resume: "01ab", prompt: "And now?", verbose: true } };
     expect(parseSessions(["resume", "01ab", "And now?", "--verbose"])).toMatchObject(resume);
     expect(parseSessions(["resume", "--verbose", "01ab", "And", "now?"])).toMatchObject(resume);

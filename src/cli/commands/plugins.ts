@@ -80,7 +80,7 @@ function parsePlugins(argv: readonly string[]): PluginsCommand | HelpRequest {
   const { verb, options } = read;
   const [argument, ...more] = options.positionals;
   if (verb === "list") {
-    if (argument !== undefined) throw usageError('"plugins list" takes no name', 'Write "retinue plugins list".');
+    if (argument !== undefined) throw usageError('"plugins list" takes no name', 'Use "retinue plugins list".');
     return { kind: "list", json: options.has("json") };
   }
   const what = verb === "add" ? "a directory or the address of a repository" : "the name of a plugin";
@@ -125,7 +125,7 @@ async function list(
   const diagnostics = found.flatMap((each) => each.diagnostics);
   if (json) await write(`${JSON.stringify({ plugins: found.map(describe), diagnostics, problem }, null, 2)}\n`);
   else {
-    const none = 'There are no plugins. "retinue plugins add" takes a directory or a git address.\n';
+    const none = 'There are no plugins. "retinue plugins add" takes a directory or a git URL.\n';
     await write(found.length === 0 && problem === undefined ? none : tableOf(found));
     await write(problem === undefined ? "" : `${problem}\n`);
     const isShown = ({ severity, code }: Diagnostic): boolean => severity !== "notice" || code === "unsupported_parts";

@@ -13,7 +13,7 @@ import { nextTimes, openSchedules, parseWhen, type Schedule, type ScheduleStore 
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { type FoundServer, findOwnServer } from "../host/own-server.ts";
-import { createOutput } from "../output.ts";
+import { createOutput, messageLines } from "../output.ts";
 import { amount, wholeNumber } from "../print/print-options.ts";
 import {
   directoryOption,
@@ -58,6 +58,7 @@ export async function schedule(argv: readonly string[]): Promise<number> {
   const json = options.has("json");
   if (verb === "list") {
     const all = store.list();
+    await createOutput(process.stderr).write(messageLines(store.problems()));
     await write(json ? toJson(all.map(listed)) : renderSchedules(all, home));
     return exitCodes.succeeded;
   }
@@ -72,8 +73,8 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
   const [text, ...more] = options.positionals;
   if (text === undefined || more.length > 0)
     throw usageError(
-      '"schedule add" needs its times as one argument',
-      'Write: retinue schedule add "every day 7:00" -p "…".',
+      '"schedule add" needs the times as one argument',
+      'For example: retinue schedule add "every day 7:00" -p "…".',
     );
   const prompt = options.value("print");
   if (prompt === undefined) throw usageError("There is no prompt", `Add it: retinue schedule add "${text}" -p "…".`);
@@ -213,7 +214,8 @@ function lastOf(schedule: Schedule, home: string): string {
   const why = problem?.replace(/\.$/, "");
   const text = [how, why].filter((part) => part !== undefined).join(": ") || "starting";
   const skipped = skippedAt === undefined ? "" : `; skipped ${formatAge(now - skippedAt)} ago`;
-  return `${text}, ${formatAge(now - at)} ago${sessionId === undefined ? "" : ` (${sessionId.slice(-6)})`}${skipped}`;
+  const when = at > now ? "when the clock was ahead" : `${formatAge(now - at)} ago`;
+  return `${text}, ${when}${sessionId === undefined ? "" : ` (${sessionId.slice(-6)})`}${skipped}`;
 }
 
 /** Returns a session's state from its files, because a later server may have continued it. */

@@ -97,14 +97,14 @@ function readPort(text: string | undefined): number {
  */
 function checkedHost(text: string): string {
   if (/^(\[[\da-f:.]+\]|[\w.-]+)(:\d{1,5})?$/i.test(text)) return text;
-  throw usageError(`--allow-host can't be "${text}"`, "Write one name or address, like build.example.com.");
+  throw usageError(`--allow-host can't be "${text}"`, "Use one name or address, such as build.example.com.");
 }
 
 /** Checks that an origin has the form that browsers send. */
 function checkedOrigin(text: string): string {
   const url = URL.canParse(text) ? new URL(text) : undefined;
   if (url?.origin === text) return text;
-  throw usageError(`--allow-origin can't be "${text}"`, "Write it like https://app.example.com, without a path.");
+  throw usageError(`--allow-origin can't be "${text}"`, "Use the form https://app.example.com, without a path.");
 }
 
 function readPem(path: string, option: string): string {
@@ -121,7 +121,7 @@ function described({ url, link, token, file, projects }: RunningServer) {
 
 function startText({ url, link, file, projects }: RunningServer): string {
   const list = projects.map(({ name, root }) => `  ${name}  ${root}\n`).join("");
-  return `Serving on ${url}\n${list}\nOpen this link. It works once, and contains a token that may do everything:\n  ${link}\n\nThe token for other programs is in ${file}. It can't approve calls.\n`;
+  return `Serving on ${url}\n${list}\nOpen this link. It works once, and contains a token that allows everything:\n  ${link}\n\nThe token for other programs is in ${file}. It can't approve calls.\n`;
 }
 
 /** Resolves at the first signal that asks the process to end. A second signal ends it immediately. */

@@ -29,7 +29,10 @@ export async function steer(verb: SteeringVerb, argv: readonly string[]): Promis
   if (options.has("help")) return printHelp(verb);
   const [target, ...words] = options.positionals;
   if (target === undefined)
-    throw usageError(`"${verb}" needs a session`, `"retinue ps" shows them: retinue ${verb} ${usage[verb]}.`);
+    throw usageError(
+      `"${verb}" needs a session`,
+      `Usage: retinue ${verb} ${usage[verb]}. "retinue ps" lists sessions.`,
+    );
   const { id, agent = MAIN_AGENT } = parseSessionAgent(target, undefined);
   const server = options.value("server");
   const host = await chooseHost(server);
@@ -38,7 +41,7 @@ export async function steer(verb: SteeringVerb, argv: readonly string[]): Promis
   const steered: Steered = { host, session, verb, agent, text };
   const command = verb === "resume" ? resumption(agent, text) : commandFor(verb, { ...steered, target, options });
   if (verb === "resume" && server !== undefined) refuseRunOptions(options);
-  // If the session is not running, it is opened here, or by the server. A text for a subagent is sent to its inbox.
+  // If the session is not running, it is opened here, or by the server. Text for a subagent is sent to its inbox.
   const opening = verb === "resume" && server === undefined ? openingOptions(session, options) : undefined;
   if (opening && !session.inUse && agent === MAIN_AGENT) return printRun({ ...opening, prompt: text });
   const impossible = server === undefined ? await whyImpossible(steered) : undefined;
@@ -68,7 +71,7 @@ async function withdrawAll({ host, session }: Steered): Promise<number> {
   return results.filter(({ isRunning, receipt }) => (receipt ? receipt.status === "done" : !isRunning)).length;
 }
 
-/** Says where the prompts are that no agent had received when the session was stopped, and what to do with them. */
+/** Says how to send or withdraw the prompts that no agent had received when the session was stopped. */
 async function queueText({ host, session }: Steered, withdrawn: number | undefined): Promise<string> {
   const { waitingPrompts: left = 0 } = (await host.find(session.id).catch(() => undefined)) ?? {};
   const said = withdrawn === undefined ? "" : ` ${plural(withdrawn, "prompt")} withdrawn.`;
@@ -79,10 +82,10 @@ async function queueText({ host, session }: Steered, withdrawn: number | undefin
   return `${said} "${resume}" sends ${them}, "${withdraw}" withdraws ${them}.`;
 }
 
-/** Returns the options for continuing a session without a prompt. `--json` is short for an output format. */
+/** Returns the options for continuing a session without a prompt. `--json` is short for `--output-format json`. */
 function openingOptions({ id }: HostSession, options: ReadOptions): PrintOptions {
   if (options.has("json") && options.has("output-format"))
-    throw usageError("--json and --output-format both name a format", "Use one of them.");
+    throw usageError("--json and --output-format both set the format", "Use one of them.");
   const print = parsePrintOptions({ ...options, positionals: [] });
   return { ...print, outputFormat: options.has("json") ? "json" : print.outputFormat, resume: id };
 }
@@ -111,7 +114,7 @@ function refuseRunOptions(options: ReadOptions): void {
     throw usageError(`--${given} can't be used with --server`, "The server opens the session with its own options.");
 }
 
-/** Returns why nothing can be done for an agent whose session is not running; undefined if something can. */
+/** Returns why a command to an agent whose session is not running is impossible; undefined if it is possible. */
 async function whyImpossible({ host, session, verb, agent, text }: Steered): Promise<Outcome | undefined> {
   if (session.inUse || agent === MAIN_AGENT) return undefined;
   const agents = await host.agents(session);
@@ -123,7 +126,7 @@ async function whyImpossible({ host, session, verb, agent, text }: Steered): Pro
   if (verb !== "resume" || text !== "") return undefined;
   if (lastRunEnd(agentPathOf(session.path ?? "", agentId))?.outcome !== "succeeded") return undefined;
   const more = await resumeCommand({ host, session, agentId, needsPrompt: true });
-  return refusal(`Agent ${agentId} has finished its work. Send it a message to give it more: ${more}`);
+  return refusal(`Agent ${agentId} has finished its work. To give it more work, send it a message: ${more}`);
 }
 
 function resumption(agent: string, text: string): NewCommand {
@@ -142,7 +145,7 @@ interface Given extends Steered {
 function commandFor(verb: Exclude<SteeringVerb, "resume">, { agent, text, target, options }: Given): NewCommand {
   if (verb === "message") {
     if (text === "")
-      throw usageError('"message" needs a text', `Write: retinue message ${target} "Look in src first".`);
+      throw usageError('"message" needs text', `For example: retinue message ${target} "Look in src first".`);
     if (options.has("next") && agent !== MAIN_AGENT)
       throw usageError(
         "--next is only for the main agent",
@@ -153,28 +156,28 @@ function commandFor(verb: Exclude<SteeringVerb, "resume">, { agent, text, target
   refusePositionals(
     { ...options, positionals: options.positionals.slice(1) },
     verb,
-    `Write: retinue ${verb} ${usage[verb]}.`,
+    `Usage: retinue ${verb} ${usage[verb]}.`,
   );
   if (verb === "stop") {
     if (options.has("withdraw") && agent !== MAIN_AGENT)
       throw usageError(
         "--withdraw is only for sessions",
-        "Subagents have no queue. Leave it out, or leave out the agent.",
+        "Subagents have no queue. Leave out --withdraw, or leave out the agent.",
       );
     return { type: "stop", what: target.includes("/") ? agent : "tree" };
   }
   if (agent === MAIN_AGENT && target.includes("/"))
-    throw usageError(`Only subagents can be moved to the ${verb}`, `Write: retinue ${verb} ${usage[verb]}.`);
+    throw usageError(`Only subagents can be moved to the ${verb}`, `Usage: retinue ${verb} ${usage[verb]}.`);
   if (agent === MAIN_AGENT)
-    throw usageError(`"${verb}" needs an agent`, `"retinue ps" shows them: retinue ${verb} ${usage[verb]}.`);
+    throw usageError(`"${verb}" needs an agent`, `Usage: retinue ${verb} ${usage[verb]}. "retinue ps" lists agents.`);
   return { type: verb, agent };
 }
 
 interface Outcome {
   readonly isRunning: boolean;
   readonly commandId?: string | undefined;
-  /** `recorded`: the session has not carried out the command yet. */
-  readonly status: Receipt["status"] | "recorded";
+  /** `recorded`: the session has not carried out the command yet. `sent`: the server has not confirmed it. */
+  readonly status: Receipt["status"] | "recorded" | "sent";
   readonly message: string;
   readonly code: number;
 }
@@ -189,19 +192,21 @@ async function send({ host, session, verb }: Steered, command: NewCommand): Prom
   return { isRunning, ...result, code: receipt.status === "done" ? exitCodes.succeeded : refusedCode };
 }
 
-/** Describes a command to a session that is running, but has not answered. */
+/** Describes the outcome of a command that a running session has not answered. */
 function unanswered({ option }: SessionHost, verb: SteeringVerb, interrupted: number | undefined): Outcome {
   const who = option === "" ? "session" : "server";
   const why =
     interrupted === undefined ? `The ${who} has not answered yet.` : `Interrupted before the ${who} answered.`;
+  if (who === "server") {
+    const sent = `The ${verb === "message" ? "message" : "command"} was sent, but is not confirmed. It is lost if the server ends before it can record it.`;
+    return { isRunning: true, status: "sent", message: `${why} ${sent}`, code: interrupted ?? exitCodes.incomplete };
+  }
   const recorded =
-    who === "server"
-      ? "The command was sent. The server will carry it out as soon as it can."
-      : verb === "message"
-        ? "The message is recorded. The session will read it as soon as it responds, or when it is resumed."
-        : verb === "resume"
-          ? "The command is recorded. The session will carry it out as soon as it responds, or when it is resumed."
-          : "The command is recorded. The session will carry it out as soon as it responds, unless it ends first.";
+    verb === "message"
+      ? "The message is recorded. The session will read it as soon as it responds, or when it is resumed."
+      : verb === "resume"
+        ? "The command is recorded. The session will carry it out as soon as it responds, or when it is resumed."
+        : "The command is recorded. The session will carry it out as soon as it responds, unless it ends first.";
   // A recorded message can't be lost. Other commands have not taken effect yet, and a script may rely on their effect.
   const code = interrupted ?? (verb === "message" ? exitCodes.succeeded : exitCodes.incomplete);
   return { isRunning: true, status: "recorded", message: `${why} ${recorded}`, code };

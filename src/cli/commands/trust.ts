@@ -72,7 +72,7 @@ export function parseTrust(argv: readonly string[]): TrustCommand | HelpRequest 
   const [directory = ".", ...more] = options.positionals;
   if (verb === "list") {
     if (options.positionals.length > 0)
-      throw usageError('"trust list" takes no directory', 'Write "retinue trust list".');
+      throw usageError('"trust list" takes no directory', 'Use "retinue trust list".');
     return { kind: "list", json: options.has("json") };
   }
   if (more.length > 0) throw usageError(`"trust ${verb}" takes one directory`, "Name one at a time.");

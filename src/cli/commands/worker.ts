@@ -110,19 +110,19 @@ function defaultName(cwd: string): string {
   return isName(name) ? name : "worker";
 }
 
-/** Reads the token. It is never an argument, because other users of the machine can see those. */
+/** Reads the token. It is never passed as an argument, because other users of the machine can see arguments. */
 function readToken({ tokenFile }: WorkerCommand): string {
   const token = tokenFile === undefined ? process.env["RETINUE_TOKEN"] : readText(tokenFile, "token-file");
   const text = token?.trim() ?? "";
   if (/^[\x21-\x7e]+$/.test(text)) return text;
-  const where = "`retinue serve` writes it to the file worker-token in its state directory.";
+  const where = "`retinue serve` writes it to the worker-token file in its state directory.";
   if (text !== "")
     throw usageError(
       tokenFile === undefined ? "RETINUE_TOKEN is not a token" : `${tokenFile} does not contain a token`,
       `It must contain the token and nothing else. ${where}`,
     );
   if (tokenFile !== undefined) throw usageError(`${tokenFile} is empty`, `Write the token into it. ${where}`);
-  throw usageError("A worker needs a token", `Set RETINUE_TOKEN, or write --token-file FILE. ${where}`);
+  throw usageError("A worker needs a token", `Set RETINUE_TOKEN, or pass --token-file FILE. ${where}`);
 }
 
 function readCertificate(path: string): string {

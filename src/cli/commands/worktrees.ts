@@ -84,7 +84,7 @@ function flatten({ path, record, inUse, state }: ListedWorktree): object {
   };
 }
 
-/** Renders three lines: the state, the path, and the repository with the agent. */
+/** Renders three lines: the state, the path, and the repository and the agent. */
 function renderWorktree({ path, record, inUse, state }: ListedWorktree, now: number): string {
   const head = [
     record?.branch,
@@ -114,7 +114,7 @@ function cures({ path, record, state }: ListedWorktree): string[] {
     return [`look    ls -la ${quote(path)}`, `delete  rm -r ${quote(path)}`];
   const { branch, base, repository } = record;
   const [own, main] = [`git -C ${quote(path)}`, `git -C ${quote(repository)}`];
-  const commit = state.files > 0 ? `${own} add -A && ${own} commit -m "Work of an agent"; ` : "";
+  const commit = state.files > 0 ? `${own} add -A && ${own} commit -m "Add the agent's work"; ` : "";
   return [
     `look    ${own} status; ${own} diff ${base.slice(0, 12)}`,
     `merge   ${commit}${main} merge ${quote(branch)}`,

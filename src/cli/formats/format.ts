@@ -3,13 +3,13 @@ import type { RunResult, RunUpdate } from "../../protocol/index.ts";
 
 export type OutputFormat = "text" | "json" | "stream-json";
 
-/** An error before or outside of a run. */
+/** An error that happened before or outside of a run. */
 export interface Failure {
   readonly message: string;
   readonly code: string;
 }
 
-/** Renders a run as text for standard output. Exactly one of `result` and `failure` is called, as the last call. */
+/** Renders a run as text for standard output. The last call is to either `result` or `failure`. */
 export interface Format {
   opened(session: Session): string;
   update(update: RunUpdate): string;

@@ -174,7 +174,7 @@ interface ModelUsage {
 function totalsOf({ model, usage, costUsd }: RunResult, agents: readonly AgentView[]): Totals {
   const modelUsage: Record<string, ModelUsage> = {};
   for (const part of [{ model, usage, costUsd }, ...agents]) {
-    // An agent that ended before its first request has no model.
+    // An agent that ended before its first request has not used a model.
     if (part.model === "") continue;
     modelUsage[part.model] = added(modelUsage[part.model], part);
   }

@@ -9,7 +9,7 @@ import { createSteps } from "./stream-steps.ts";
 
 interface StreamOptions {
   readonly partialMessages: boolean;
-  /** Includes the text of subagents, not only their tool calls. */
+  /** Includes subagents' text, not only their tool calls. */
   readonly subagentText: boolean;
   readonly agents: AgentViews;
   readonly newId: () => string;
@@ -64,7 +64,7 @@ function initMessage({ cwd, tools, agents, mcpServers, model, permissionMode }: 
 interface TaskOptions {
   readonly agents: AgentViews;
   readonly partialMessages: boolean;
-  /** Includes the text of subagents, not only their tool calls. */
+  /** Includes subagents' text, not only their tool calls. */
   readonly text: boolean;
   readonly transcriptPath: () => string | undefined;
 }

@@ -54,7 +54,7 @@ describe("stream events", () => {
     ]);
   });
 
-  it("start a new message for the next turn, and none for a response without deltas", () => {
+  it("start a new message for the next turn, but none for a response without deltas", () => {
     const one: RunUpdate = { type: "text.delta", turn: 1, text: "a" };
     const events = shape([one, ended, ended, { ...one, turn: 2 }, ended]);
     expect(events.filter((event) => event === "message_start")).toHaveLength(2);

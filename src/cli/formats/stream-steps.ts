@@ -5,7 +5,7 @@ interface StepOptions {
   readonly partialMessages: boolean;
   /** If false, only the tool calls in a response are included, not its text. */
   readonly text: boolean;
-  /** Call that a subagent works on; null for the main agent. */
+  /** Call that the subagent works for; null for the main agent. */
   readonly parent: () => string | null;
   readonly agentId?: string;
 }

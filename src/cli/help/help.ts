@@ -1,4 +1,4 @@
-const steering = `Steers the agents of a session, even if it runs in another terminal.
+const steering = `Steers a session's agents, even if the session is running in another terminal.
 
 Examples
   retinue ps
@@ -16,7 +16,7 @@ Usage
                                    message after the current one (not for
                                    subagents)
       --json                       Print JSON
-  retinue stop SESSION             Stop all agents of a session
+  retinue stop SESSION             Stop all of a session's agents
   retinue stop SESSION/AGENT       Stop one agent. The agents that it started in
                                    the background continue
       --withdraw                   Also withdraw the prompts that no agent has
@@ -30,25 +30,25 @@ Usage
                                    "retinue -p"
       --json                       Print JSON, as --output-format json does
   retinue background SESSION/AGENT
-                                   Let the caller of an agent continue without
+                                   Let an agent's caller continue without
                                    waiting for it. Also undoes "foreground"
       --json                       Print JSON
   retinue foreground SESSION/AGENT
                                    Let the caller of a background agent wait for
                                    it before its next step
       --json                       Print JSON
-  All of them:
-      --server URL                 Steer a session of a server. Its token is
+  All of these commands:
+      --server URL                 Steer a session on a server, whose token is
                                    read from RETINUE_TOKEN
 
 SESSION is the id of a session, the start of the id, or its last 4 or more
-characters. AGENT is main, or the id or the name of a subagent. A message to a
+characters. AGENT is main, or a subagent's id or name. A message to a
 session that is not running is delivered when it is resumed.
 
 If a session does not answer, Ctrl+C ends the command, which stays recorded. The
 exit code is 0 if a command was carried out or a message is recorded, 1 if it
-was refused, 2 if the command line is wrong or names no session or agent, 3 if
-the session has not answered yet, and 130 after Ctrl+C.
+was refused, 2 if the command line is invalid or no session or agent matches,
+3 if the session or the server has not answered yet, and 130 after Ctrl+C.
 `;
 
 /** Help pages: `retinue` for the program itself, the others for its commands. */
@@ -101,7 +101,7 @@ Run
       --max-spawns N               Start no more than N agents (100)
       --acceptance COMMAND         Check the work with a command; if it fails,
                                    the exit code is 4
-  -c, --continue                   Resume the latest session of the directory
+  -c, --continue                   Resume the latest session in the directory
   -r, --resume ID                  Resume a session, by its id, the start of the
                                    id, or its last 4 or more characters
 
@@ -142,8 +142,8 @@ Output
   -q, --quiet                      Show notices and errors, but no progress
 
 Terminal (without -p)
-      --server URL                 Use a session of a server. Its token is read
-                                   from RETINUE_TOKEN
+      --server URL                 Use a session on a server, whose token is
+                                   read from RETINUE_TOKEN
       --plain                      Print plain sentences, for screen readers
 
 Other
@@ -174,15 +174,15 @@ Examples
 
 Usage
   retinue sessions list            List the directory's sessions, newest first
-      --all                        List the sessions of every directory
-  -C, --cwd DIRECTORY              List the sessions of another directory
+      --all                        List the sessions in every directory
+  -C, --cwd DIRECTORY              List the sessions in another directory
       --json                       Print JSON
-      --server URL                 List the sessions of a server
+      --server URL                 List the sessions on a server
   retinue sessions show ID         Show a session and its agents
   retinue sessions show ID/AGENT   Show one of its agents
       --agent AGENT                The same as ID/AGENT
       --json                       Print the recorded lines
-      --server URL                 Show a session of a server
+      --server URL                 Show a session on a server
   retinue sessions resume ID [prompt]
                                    Resume a session: same as retinue -p
                                    --resume ID, with the same options
@@ -204,10 +204,10 @@ Examples
 
 Usage
   retinue ps                       List the agents of this directory's sessions
-      --all                        List the agents of every directory
-  -C, --cwd DIRECTORY              List the agents of another directory
+      --all                        List the agents in every directory
+  -C, --cwd DIRECTORY              List the agents in another directory
       --json                       Print JSON
-      --server URL                 List the agents of a server, whose token is
+      --server URL                 List the agents on a server, whose token is
                                    read from RETINUE_TOKEN
 
 Agents that can be resumed are those whose last run did not succeed: it was
@@ -218,7 +218,7 @@ SESSION is the end of the session's id and can be used wherever an id can.
 AGENT is "main" for the main agent. COST is what the agent itself has cost,
 without its subagents.
 `,
-  attach: `Shows what a session or an agent does, even if it runs in another process.
+  attach: `Shows what a session or an agent is doing, even in another process.
 
 Examples
   retinue attach t9k4xw
@@ -234,12 +234,12 @@ Usage
       --json                       Print the lines of the agent and its
                                    subagents as JSON: {"agentId", "seq",
                                    "event"}
-      --server URL                 Follow a session of a server, whose token is
+      --server URL                 Follow a session on a server, whose token is
                                    read from RETINUE_TOKEN
 
 Following changes nothing: Ctrl+C ends only this command. Requests for approval
 are shown with the command that answers them. The exit code is 130 after Ctrl+C,
-and otherwise 0, however the session ends.
+and otherwise 0, no matter how the session ends.
 
 ID is the id of a session, the start of the id, or its last 4 or more
 characters, if only one session matches. AGENT is the same for an agent, with or
@@ -295,7 +295,7 @@ Usage
   -y, --yes                        Enable it without asking
   retinue plugins enable NAME      Approve the current files and enable it
   -y, --yes                        Do not ask for confirmation
-  retinue plugins disable NAME     Disable it; its files stay
+  retinue plugins disable NAME     Disable it, but keep its files
   retinue plugins remove NAME      Delete its files
   -y, --yes                        Do not ask for confirmation
 
@@ -380,14 +380,14 @@ Usage
                                    {"id", "setup": {"mode", "allow", "ask",
                                    "deny"}, "input": {"tool", …}}
       --root DIRECTORY             Directory that replaces /w in the calls
-      --sandbox on|off|auto        Whether commands run in a sandbox, which
-                                   makes many commands need no approval; auto
+      --sandbox on|off|auto        Whether to assume that commands run in a
+                                   sandbox, where many need no approval; auto
                                    (default): if this machine has one
 
 A deny rule overrides every other rule. In permissions.jsonc, the last matching
 line wins. "retinue agents explain" shows the rule that decides one call.
 `,
-  approvals: `Answers agents' questions and calls that need approval, from any terminal.
+  approvals: `Answers agents' questions and requests for approval, from any terminal.
 
 Examples
   retinue -p "Release it" --on-ask wait
@@ -407,7 +407,7 @@ Usage
       --input JSON                 With allow: run the call with this input
       --pattern PATTERN            With always: allow all calls that match, such
                                    as 'git push *'
-      --project                    With always: also apply to later sessions of
+      --project                    With always: also apply to later sessions in
                                    the directory (.retinue/settings.local.json)
       --json                       Print JSON
   retinue approvals reply REQUEST ANSWER...
@@ -415,20 +415,20 @@ Usage
                                    the number or label of an option ("1,3" for
                                    several) or in your own words
       --json                       Print JSON
-  All of them:
-      --server URL                 List or answer the requests of a server
+  All of these commands:
+      --server URL                 List or answer the requests on a server
 
 REQUEST is the id of a request, the start of the id, or its last 4 or more
-characters. The first answer is used. Calls that a rule denies never wait for an
-answer. To answer requests of a server, set RETINUE_TOKEN to the token in the
-link that "retinue serve" printed.
+characters. Only the first answer is used. Calls that a rule denies never wait
+for an answer. To answer requests on a server, set RETINUE_TOKEN to the token in
+the link that "retinue serve" printed.
 `,
   message: steering,
   stop: steering,
   resume: steering,
   background: steering,
   foreground: steering,
-  serve: `Serves the sessions of directories over HTTP until you stop it.
+  serve: `Serves the sessions in one or more directories over HTTP until you stop it.
 
 Examples
   retinue serve
@@ -438,29 +438,29 @@ Examples
 Usage
   retinue serve [options]
       --port N                     Listen on this port (7333); 0: any free port
-      --host ADDRESS               Listen on this address (127.0.0.1). Other
-                                   addresses than those of this machine need TLS
-      --project DIRECTORY          Serve the sessions of this directory. Can be
+      --host ADDRESS               Listen on this address (127.0.0.1). Addresses
+                                   that other machines can reach need TLS
+      --project DIRECTORY          Serve the sessions in this directory. Can be
                                    repeated; default: the current directory
-      --allow-host NAME            Also answer under this name. Can be repeated
-      --allow-origin ORIGIN        Also answer pages of this site in a browser.
+      --allow-host NAME            Also accept this host name. Can be repeated
+      --allow-origin ORIGIN        Also accept this site's requests in browsers.
                                    Can be repeated
       --tls-cert FILE              Certificate in PEM format
-      --tls-key FILE               Key of the certificate in PEM format
-      --insecure                   Allow an address of the network without TLS
+      --tls-key FILE               The certificate's key in PEM format
+      --insecure                   Allow a network address without TLS
       --no-resume                  Do not resume the sessions that were working
-                                   when the last server ended
+                                   when the last server stopped
       --json                       Print the address, the link and the token as
                                    JSON
 
-Every request needs a token. The link contains one that may do everything.
+Every request needs a token. The link contains one that allows everything.
 server.json in the state directory contains one for your other programs, which
 can't approve calls. Workers use the one in worker-token.
 
 Ctrl+C parks all sessions: they continue when the server is restarted. The
 exit code is then 0; it is 2 if the server can't start.
 `,
-  worker: `Offers a directory to the sessions of a server until you stop it.
+  worker: `Offers a directory to sessions on a server until you stop it.
 
 Examples
   retinue worker --server http://127.0.0.1:7333 --token-file token.txt
@@ -469,12 +469,12 @@ Examples
 Usage
   retinue worker --server URL [options]
       --server URL                 Address of the server
-      --name NAME                  Name of the worker there (the names of this
-                                   machine and the directory)
+      --name NAME                  The worker's name; default: the names of this
+                                   machine and the directory
   -C, --cwd DIRECTORY              Offer this directory
       --token-file FILE            File with the token; default: RETINUE_TOKEN
-      --ca FILE                    Certificate authority of the server, in PEM
-                                   format, if it is not a public one
+      --ca FILE                    The server's certificate authority, in PEM
+                                   format, unless it is publicly trusted
       --insecure                   Allow an unencrypted connection to another
                                    machine
 
@@ -512,8 +512,8 @@ Examples
   retinue schedule remove s7tdz
 
 Usage
-  retinue schedule list            List the schedules, with their next time and
-                                   how their last session ended
+  retinue schedule list            List the schedules, with the next time and
+                                   the outcome of the last session
       --json                       Print JSON
   retinue schedule add TIMES -p PROMPT
                                    Add a schedule for this directory
@@ -552,14 +552,14 @@ Usage
                                    agents: actual, without a cache, and ideal
   retinue cache explain [ID]       Show for each request what was read, written
                                    and missed, and the first byte that differs
-      --agent AGENT                Show one agent of the session, like ID/AGENT
+      --agent AGENT                Show one agent in the session, like ID/AGENT
   -C, --cwd DIRECTORY              Without ID: use the latest session there
       --json                       Print JSON
 
 ID is the id of a session, the start of the id, or its last 4 or more
-characters; default: the latest session of this directory. An ideal cache never
+characters; default: the latest session in this directory. An ideal cache never
 expires, and each request reads the longest prefix that it shares with an
-earlier request of the session.
+earlier request in the session.
 `,
 } as const;
 

@@ -2,6 +2,7 @@ import { answerFor, matchRequest, refuseAgentCommand, userName } from "../../app
 import { type Client, ClientError, type ClientSession, createClient } from "../../client/index.ts";
 import { isLoopback, UserError } from "../../lib/index.ts";
 import { type Line, MAIN_AGENT, type Receipt, type SessionInfo, type SessionUpdate } from "../../protocol/index.ts";
+import { exitCodes } from "../exit-codes.ts";
 import { sessionIn } from "../find-session.ts";
 import { usageError } from "../read-options.ts";
 import { readOwnServer } from "./own-server.ts";
@@ -15,9 +16,9 @@ interface ServerHostOptions {
 
 interface ServerConnection {
   readonly client: Client;
-  /** Whether the token may have the `approve` scope. The token in `server.json` does not. */
+  /** Whether the token may have the `approve` scope. The token in `server.json` never has it. */
   readonly mayApprove: boolean;
-  /** Waits for the server's response. Converts its errors to errors for the user. */
+  /** Waits for the server's response for a limited time. Converts its errors to errors for the user. */
   asked<Value>(promise: Promise<Value>): Promise<Value>;
   /** Converts an error from the server to an error for the user. */
   explain(error: unknown): unknown;
@@ -35,7 +36,7 @@ export function connectTo({ url, home }: ServerHostOptions): ServerConnection {
     explain,
     asked: async (promise) => {
       try {
-        return await promise;
+        return await withinTime(promise, () => silentServer(address));
       } catch (error) {
         throw explain(error);
       }
@@ -96,7 +97,9 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
       refuseAgentCommand("steer a session");
       return {
         isRunning: true,
-        receipt: await receiptWithin(signal, (ends) => asked(opened(session).send(command, ends))),
+        receipt: await receiptWithin(signal, (ends) => opened(session).send(command, ends)).catch((error: unknown) => {
+          throw explain(error);
+        }),
       };
     },
     approvals,
@@ -105,7 +108,7 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
       const request = matchRequest(
         await approvals({}),
         answering.request,
-        `"retinue approvals list${option}" shows them.`,
+        `"retinue approvals list${option}" shows the requests.`,
       );
       const { sessionId, requestId } = request.question;
       const { cwd } = sessionIn(await asked(client.sessions.list()), sessionId, option);
@@ -116,8 +119,25 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
   };
 }
 
-/** Time to wait for a command's receipt. */
-const RECEIPT_MS = 10_000;
+/** Time to wait for a server's response. */
+const RESPONSE_MS = 10_000;
+
+/** Waits for a promise. After a while, rejects with another error instead. */
+async function withinTime<Value>(promise: Promise<Value>, tooLate: () => Error): Promise<Value> {
+  let timer: NodeJS.Timeout | undefined;
+  const late = new Promise<never>((_, reject) => {
+    timer = setTimeout(() => reject(tooLate()), RESPONSE_MS);
+  });
+  return Promise.race([promise, late]).finally(() => clearTimeout(timer));
+}
+
+function silentServer({ origin }: URL): UserError {
+  return new UserError(`The server ${origin} has not answered within ${RESPONSE_MS / 1_000} seconds`, {
+    code: "no_answer",
+    cure: "Check that its process is running and not stopped, then try again.",
+    exitCode: exitCodes.incomplete,
+  });
+}
 
 /** Returns a receipt; undefined if the signal fires or time runs out first. The command is not withdrawn. */
 async function receiptWithin(
@@ -126,7 +146,7 @@ async function receiptWithin(
 ): Promise<Receipt | undefined> {
   const leaving = new AbortController();
   const leave = (): void => leaving.abort();
-  const timer = setTimeout(leave, RECEIPT_MS);
+  const timer = setTimeout(leave, RESPONSE_MS);
   signal.addEventListener("abort", leave);
   if (signal.aborted) leave();
   try {
@@ -162,7 +182,7 @@ function hostSession(session: SessionInfo): HostSession {
   };
 }
 
-function isOpen({ state }: SessionInfo): boolean {
+export function isOpen({ state }: SessionInfo): boolean {
   return state !== "parked" && state !== "ended";
 }
 
@@ -170,7 +190,7 @@ async function* followOn(
   session: ClientSession,
   { signal, onCaughtUp, report }: Following,
 ): AsyncGenerator<SessionUpdate> {
-  // The main agent's last line is the last recorded line, or only a few lines from other agents follow it.
+  // The main agent's last line is the last recorded line, except for at most a few lines from other agents.
   let last = 0;
   for await (const { seq = 0 } of session.lines()) last = seq;
   let isCaughtUp = false;
@@ -203,7 +223,7 @@ async function allOf(lines: AsyncIterable<Line>): Promise<readonly Line[]> {
 function addressOf(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address !== undefined && ["http:", "https:"].includes(address.protocol)) return address;
-  throw usageError(`--server can't be "${url}"`, "Write the URL of a server, such as http://127.0.0.1:7333.");
+  throw usageError(`--server can't be "${url}"`, "Use the URL of a server, such as http://127.0.0.1:7333.");
 }
 
 interface FoundToken {
@@ -220,13 +240,13 @@ function tokenFor(address: URL, home: string): FoundToken {
   // A server has a new token each time it is started.
   if (own !== undefined && isSameServer(address, own.url))
     return { token: () => readOwnServer(home)?.token ?? own.token, origin: "own" };
-  // There may be no server at all; the first request will tell.
+  // There may be no server; the first request will show that.
   return { token: "none", origin: "none" };
 }
 
 const SET_TOKEN = "Set RETINUE_TOKEN to the token in the link that `retinue serve` printed.";
 
-/** Returns whether two addresses belong to the same server. `localhost` and 127.0.0.1 are the same machine. */
+/** Returns whether two addresses are those of the same server. `localhost` and 127.0.0.1 are the same machine. */
 function isSameServer(address: URL, other: string): boolean {
   const { protocol, port, hostname } = new URL(other);
   const isHere = (name: string): boolean => name === "localhost" || isLoopback(name.replace(/^\[|\]$/g, ""));
@@ -261,7 +281,7 @@ function explained(
   if (code === "not_found")
     return new UserError(`${address.href} is not the address of a Retinue server`, {
       code,
-      cure: "Write the URL that `retinue serve` prints, without a path.",
+      cure: "Use the URL that `retinue serve` prints, without a path.",
       exitCode: 2,
       cause: error,
     });

@@ -39,7 +39,7 @@ export interface SessionHost {
   answer(answering: Omit<AnswerRequest, "home" | "by">): Promise<GivenAnswer>;
 }
 
-/** A session. Those on a server have no files here. */
+/** A session. Sessions on a server have no files on this machine. */
 export interface HostSession
   extends Omit<SessionSummary, "project" | "path">,
     Partial<Pick<SessionSummary, "project" | "path">> {

@@ -18,6 +18,7 @@ import { openingNotices } from "../print/notices.ts";
 import { openInteractiveSession } from "../print/open-run-session.ts";
 import type { PrintOptions } from "../print/print-options.ts";
 import { readAgentTranscript } from "../progress/agent-transcripts.ts";
+import { findServerFor, handOver } from "./hand-over.ts";
 import { createHostCommands } from "./host-commands.ts";
 import { listFiles } from "./list-files.ts";
 import { previewOf } from "./preview-of.ts";
@@ -42,6 +43,7 @@ export async function openEmbeddedHost(
   const notices = opened.notices.filter((notice) => !isOffline || !notice.includes("using the offline model"));
   const facts: SessionFacts = {
     sessionId: session.id,
+    transcriptPath: session.transcriptPath,
     cwd: session.cwd,
     get model() {
       return session.model.model;
@@ -58,6 +60,9 @@ export async function openEmbeddedHost(
   };
   if (isResumed) void continueWork(session, report);
   const commands = createHostCommands(session, options);
+  const home = stateDirectory(process.env);
+  const { agent, permissionMode, maxTurns, maxCost, maxTokens } = options;
+  const choices = { agent, permissionMode, maxTurns, maxCost, maxTokens };
   return {
     facts,
     updates: (stop) => session.events({ signal: stop }),
@@ -75,8 +80,10 @@ export async function openEmbeddedHost(
       return models.map(({ model, tiers, prices }) => ({ name: model, about: modelWords(tiers, prices) }));
     },
     rules: async () => {
-      const place = { cwd: session.cwd, home: stateDirectory(process.env), environment: process.env };
-      return renderRules(listRules({ ...place, trust: options.trust, file: options.settings }), true);
+      const place = { cwd: session.cwd, home, environment: process.env };
+      const listed = listRules({ ...place, trust: options.trust, file: options.settings });
+      const added = session.sessionRules.map((text) => ({ text, effect: "allow", scope: "session" }) as const);
+      return renderRules({ ...listed, mode: session.permissionMode, rules: [...listed.rules, ...added] }, true);
     },
     commands,
     shell: (command, stop) => runShell(command, { cwd: session.cwd, signal: stop }),
@@ -89,8 +96,10 @@ export async function openEmbeddedHost(
       if (agentId === MAIN_AGENT) return readTranscript(transcriptPath).lines;
       return readAgentTranscript(transcriptPath, agentId).lines;
     },
+    server: () => findServerFor(session, home),
     close: async (how) => {
-      await (how === "park" ? session.park() : session.close()).catch((error: unknown) => report(describeError(error)));
+      await (how === "stop" ? session.close() : session.park()).catch((error: unknown) => report(describeError(error)));
+      return how === "serve" ? handOver(session, { home, choices }) : undefined;
     },
   };
 }
@@ -120,7 +129,7 @@ function collectQuestions(): Approvals & { find(requestId: string): Promise<Appr
     return known;
   };
   return {
-    // The request is recorded before it arrives here, so this may be called before it arrives.
+    // A request is recorded before it arrives here, so `find` may be called before that.
     find: async (requestId) => (ended.has(requestId) ? undefined : of(requestId).promise),
     ask: (question, signal) =>
       new Promise((resolve) => {

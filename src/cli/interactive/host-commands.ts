@@ -1,6 +1,7 @@
 import { homedir } from "node:os";
 import {
   type CatalogOptions,
+  isTrusted,
   lintAgents,
   listAgents,
   listSkills,
@@ -16,7 +17,6 @@ import { renderAgent } from "../commands/agents/render.ts";
 import { renderReport } from "../commands/cache.ts";
 import { renderDiagnostics } from "../commands/diagnostics.ts";
 import type { PrintOptions } from "../print/print-options.ts";
-import { usageError } from "../read-options.ts";
 
 /** Returns the commands for a session in this process: those that show its state, and one for each skill. */
 export function createHostCommands(session: Session, options: PrintOptions): () => readonly HostCommand[] {
@@ -51,7 +51,6 @@ export function createHostCommands(session: Session, options: PrintOptions): () 
 
 /** Lists agents, shows one, checks all of them, creates one and opens one in an editor. */
 function agentsCommand(place: CatalogOptions): HostCommand {
-  const usage = "Write /agents NAME, /agents check, /agents new NAME DESCRIPTION or /agents edit NAME.";
   return {
     name: "agents",
     about: "list, check, create and edit agents",
@@ -71,13 +70,15 @@ function agentsCommand(place: CatalogOptions): HostCommand {
         return findings.length === 0 ? "No problems found." : renderDiagnostics(findings);
       }
       if (verb === "new") {
-        if (name === "" || rest.length === 0) throw usageError("A new agent needs a name and a description", usage);
+        if (name === "" || rest.length === 0)
+          return "A new agent needs a name and a description: /agents new reviewer Reviews changes for bugs.";
         const base = place.cwd;
         const problem = whyNotNew(name, base);
         if (problem !== undefined) return problem;
         const path = writeNewAgent({ name, description: rest.join(" ") }, base);
         await edit(path);
-        return `Wrote ${path}. It takes effect with the next prompt, if this directory is trusted.`;
+        if (place.trust || isTrusted(place)) return `Wrote ${path}. It takes effect with the next prompt.`;
+        return `Wrote ${path}. It is not used yet, because this directory is not trusted. Run !retinue trust add to trust all of its files. Then the agent takes effect with the next prompt.`;
       }
       if (verb === "edit") {
         const { file } = await showAgent(name, place);
@@ -85,6 +86,7 @@ function agentsCommand(place: CatalogOptions): HostCommand {
         await edit(file);
         return `${file.replace(homedir(), "~")} will be read again with the next prompt.`;
       }
+      if (verb === "list") return "/agents without a name lists the agents.";
       return renderAgent(await showAgent(verb, place));
     },
   };

@@ -8,7 +8,7 @@ import type { ImageBlock } from "../../protocol/index.ts";
 /** Larger images are not sent, because providers reject them. */
 const MAX_BYTES = 5_000_000;
 
-/** Opening a pipe must not block, and links, which a command may have created, are not followed. */
+/** Opening a pipe must not block, and symlinks, which a command may have created, are not followed. */
 const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NONBLOCK ?? 0);
 
 /** Reads an image that the user mentions. Returns undefined if there is no image at this path. Never rejects. */

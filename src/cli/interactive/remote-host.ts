@@ -1,10 +1,11 @@
+import { setTimeout } from "node:timers/promises";
 import { stateDirectory } from "../../app/index.ts";
-import type { ClientSession } from "../../client/index.ts";
+import { type Client, ClientError, type ClientSession, type ViewUpdate } from "../../client/index.ts";
 import { createId, describeError } from "../../lib/index.ts";
-import type { Line, Receipt, SessionInfo } from "../../protocol/index.ts";
+import type { Line, Receipt, SessionClosed, SessionId, SessionInfo } from "../../protocol/index.ts";
 import type { ListedSession, OpenRequest, TerminalHost, TerminalProgram } from "../../terminal/index.ts";
 import { sessionIn } from "../find-session.ts";
-import { connectTo } from "../host/server-host.ts";
+import { connectTo, isOpen } from "../host/server-host.ts";
 import type { PrintOptions } from "../print/print-options.ts";
 import { usageError } from "../read-options.ts";
 
@@ -41,7 +42,7 @@ export function createRemoteProgram(url: string, options: PrintOptions): Pick<Te
           notices: [],
           agents: catalog?.agents.map(({ name }) => name) ?? [],
         },
-        updates: (signal) => session.events({ signal, onState: connectionReporter(report) }),
+        updates: (signal) => updatesOf(session, { client, signal, report }),
         send: (command) => sent(session, command),
         question: async (requestId) => {
           const waiting = await client.approvals.list().catch(() => []);
@@ -67,6 +68,52 @@ export function createRemoteProgram(url: string, options: PrintOptions): Pick<Te
   };
 }
 
+interface FollowOptions {
+  readonly client: Client;
+  readonly signal: AbortSignal;
+  readonly report: (message: string) => void;
+}
+
+/**
+ * Delay before the server's list of sessions is read, because the list is updated shortly after a session is closed.
+ */
+const PAUSE_MS = 1_000;
+
+/** Yields a session's updates. The server closes a session that has nothing to do, and the next prompt opens it again. */
+async function* updatesOf(
+  session: ClientSession,
+  { client, signal, report }: FollowOptions,
+): AsyncGenerator<ViewUpdate> {
+  const onState = connectionReporter(report);
+  let after = 0;
+  while (!signal.aborted) {
+    let closed: SessionClosed | undefined;
+    const onClosed = (event: SessionClosed): void => {
+      closed = event;
+    };
+    for await (const update of session.events({ after, signal, onState, onClosed })) {
+      after = update.seq ?? after;
+      yield update;
+    }
+    if (closed?.reason === "deleted") {
+      report("This session was deleted. /new starts another one.");
+      return;
+    }
+    if (closed?.detail !== undefined) report(closed.detail);
+    await setTimeout(PAUSE_MS, undefined, { signal }).catch(() => undefined);
+    await untilOpen(session.id, client, signal);
+  }
+}
+
+/** Waits until the server has a session open, or until the signal fires. */
+async function untilOpen(id: SessionId, client: Client, signal: AbortSignal): Promise<void> {
+  for await (const event of client.events({ signal })) {
+    const changed = event.type === "session_changed" ? [event.session] : [];
+    const sessions = event.type === "server_snapshot" ? event.sessions : changed;
+    if (sessions.some((info) => info.id === id && isOpen(info))) return;
+  }
+}
+
 /**
  * Says how to answer a request from a session on the user's own server, whose token in `server.json` can't approve
  * calls.
@@ -82,7 +129,9 @@ async function sent(session: ClientSession, command: Parameters<ClientSession["s
     if (command.type === "answer") return await session.answer(command.requestId, command.answer);
     return await session.send({ ...command, id });
   } catch (error) {
-    return { commandId: id, status: "refused", message: describeError(error) };
+    const isAway = error instanceof ClientError && (error.status === 0 || error.code === "stopping");
+    const detail = error instanceof ClientError ? error.detail : describeError(error);
+    return { commandId: id, status: "refused", message: isAway ? "The server can't be reached." : detail };
   }
 }
 
@@ -91,7 +140,7 @@ function connectionReporter(
 ): NonNullable<Parameters<ClientSession["events"]>[0]>["onState"] {
   let isLost = false;
   return (state) => {
-    if (state.state === "lost" && !isLost) report(`${state.error.detail} Trying to connect again.`);
+    if (state.state === "lost" && !isLost) report("The connection to the server was lost. Trying to connect again.");
     if (state.state === "connected" && isLost) report("The connection is back.");
     isLost = state.state === "lost";
   };

@@ -1,23 +1,15 @@
 import { createRequire } from "node:module";
 import { isatty } from "node:tty";
-import {
-  addTrust,
-  isTrusted,
-  listAgents,
-  listSessions,
-  refuseAgentCommand,
-  stateDirectory,
-  userName,
-  VERSION,
-} from "../../app/index.ts";
+import { listSessions, refuseAgentCommand, stateDirectory, userName, VERSION } from "../../app/index.ts";
 import { describeError } from "../../lib/index.ts";
-import type { ListedSession, TerminalProgram, Untrusted } from "../../terminal/index.ts";
+import type { ListedSession, TerminalProgram } from "../../terminal/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { withFlags } from "../output.ts";
 import type { PrintOptions } from "../print/print-options.ts";
 import { chosenDirectory } from "../real-directory.ts";
 import { leaveOnSignal } from "../stop-signals.ts";
 import { openEmbeddedHost } from "./embedded-host.ts";
+import { findUntrusted } from "./find-untrusted.ts";
 import { createPromptHistory } from "./prompt-history.ts";
 
 export interface InteractiveOptions extends PrintOptions {
@@ -79,7 +71,12 @@ async function programFor(options: InteractiveOptions): Promise<TerminalProgram>
       chosen = { ...options, resume: undefined, continueLatest: false };
       return explained(openEmbeddedHost(first, request));
     },
-    untrusted: () => findUntrusted(options),
+    untrusted: async () => {
+      if (options.trust) return undefined;
+      const place = { cwd: chosenDirectory(options.cwd), home: stateDirectory(process.env), environment: process.env };
+      const found = await findUntrusted(place);
+      return found && { ...found, trust: () => explained(found.trust()) };
+    },
     sessions: async () => {
       const found = listSessions({ home: stateDirectory(process.env), cwd: chosenDirectory(options.cwd) });
       return found.map(
@@ -94,20 +91,11 @@ async function programFor(options: InteractiveOptions): Promise<TerminalProgram>
   };
 }
 
-/** Converts errors to plain ones, because the terminal is a separate bundle and does not have our classes. */
+/** Converts errors to instances of `Error`, because the terminal is a separate bundle and does not have our classes. */
 async function explained<Value>(promise: Promise<Value>): Promise<Value> {
   try {
     return await promise;
   } catch (error) {
     throw new Error(withFlags(describeError(error)), { cause: error });
   }
-}
-
-/** Finds files that are not used because the directory is not trusted. Never rejects. */
-async function findUntrusted({ trust, cwd }: InteractiveOptions): Promise<Untrusted | undefined> {
-  const place = { cwd: chosenDirectory(cwd), home: stateDirectory(process.env), environment: process.env };
-  if (trust || isTrusted(place)) return undefined;
-  const { off } = await listAgents({ ...place, trust: false }).catch(() => ({ off: [] }));
-  if (off.length === 0) return undefined;
-  return { cwd: place.cwd, files: off, trust: async () => void (await explained(addTrust(place))) };
 }

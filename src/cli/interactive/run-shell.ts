@@ -1,13 +1,14 @@
 import { spawn } from "node:child_process";
-import { describeError } from "../../lib/index.ts";
+import { createTextCollector, describeError } from "../../lib/index.ts";
+import type { ShellOutput } from "../../terminal/index.ts";
 
 export interface ShellOptions {
   readonly cwd: string;
   readonly signal: AbortSignal;
 }
 
-/** Maximum length of the output in characters. */
-const MAX_OUTPUT = 30_000;
+/** Maximum size of the output in bytes. The end of a long output usually matters more than its start. */
+const OUTPUT = { headBytes: 10_000, tailBytes: 20_000 };
 /** Time within which a command must end after the user stops it. */
 const GRACE_MS = 2_000;
 /** Time for the rest of the output after a command has ended. A process that it left behind may keep the output open. */
@@ -17,15 +18,11 @@ const OUTPUT_MS = 200;
  * Runs a shell command that the user has typed. Returns its output, and its exit code if it failed. Never rejects. The
  * command is not marked as an agent's command, because users may do things that agents must not do.
  */
-export function runShell(command: string, { cwd, signal }: ShellOptions): Promise<string> {
+export function runShell(command: string, { cwd, signal }: ShellOptions): Promise<ShellOutput> {
   const shell = process.env["SHELL"] || "/bin/sh";
   const child = spawn(shell, ["-c", command], { cwd, detached: true, stdio: ["ignore", "pipe", "pipe"] });
-  let output = "";
-  for (const stream of [child.stdout, child.stderr]) {
-    stream.setEncoding("utf8").on("data", (text: string) => {
-      if (output.length <= MAX_OUTPUT) output += text;
-    });
-  }
+  const output = createTextCollector(OUTPUT);
+  for (const stream of [child.stdout, child.stderr]) stream.setEncoding("utf8").on("data", output.push);
   let killing: NodeJS.Timeout | undefined;
   const stop = (): void => {
     endGroup(child.pid, "SIGTERM");
@@ -34,19 +31,20 @@ export function runShell(command: string, { cwd, signal }: ShellOptions): Promis
   if (signal.aborted) stop();
   signal.addEventListener("abort", stop, { once: true });
   return new Promise((resolve) => {
-    const finish = (text: string): void => {
+    const finish = (result: ShellOutput): void => {
       clearTimeout(killing);
       signal.removeEventListener("abort", stop);
       child.stdout.destroy();
       child.stderr.destroy();
-      resolve(text);
+      resolve(result);
     };
     const end = (code: number | null): void => {
-      const text = output.length > MAX_OUTPUT ? `${output.slice(0, MAX_OUTPUT)}\n… (the rest was left out)` : output;
+      const { text, totalLines } = output.collected();
       const last = code === 0 ? "" : code === null ? "(stopped)" : `(exit code ${code})`;
-      finish([text.trimEnd(), last].filter((part) => part !== "").join("\n"));
+      const whole = [text.trimEnd(), last].filter((part) => part !== "").join("\n");
+      finish({ text: whole, lines: totalLines + (last === "" ? 0 : 1) });
     };
-    child.on("error", (error) => finish(describeError(error)));
+    child.on("error", (error) => finish({ text: describeError(error), lines: 1 }));
     child.on("exit", (code) => setTimeout(() => end(code), OUTPUT_MS));
     child.on("close", end);
   });

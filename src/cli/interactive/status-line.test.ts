@@ -2,7 +2,18 @@ import { tmpdir } from "node:os";
 import { expect, it } from "vitest";
 import { createStatusLine } from "./status-line.ts";
 
-const facts = { session_id: "s", cwd: "/", model: "m", state: "idle", agents: 0, cost_usd: 0, tokens: 0 };
+const facts = {
+  session_id: "s",
+  cwd: "/",
+  model: { id: "m", display_name: "m" },
+  workspace: { current_dir: "/", project_dir: "/" },
+  version: "1",
+  cost: { total_cost_usd: 0, total_duration_ms: 0 },
+  state: "idle",
+  agents: 0,
+  cost_usd: 0,
+  tokens: 0,
+};
 const run = (command: string) => createStatusLine({ type: "command", command, padding: 2 }, tmpdir())(facts);
 
 it("returns the first line that the command prints, even if it then fails", async () => {

@@ -43,7 +43,7 @@ export function createTerminalApprovals(options: TerminalApprovalsOptions): Appr
       progress.release();
     }
   };
-  /** Reports that another process answered at the same moment, and first. */
+  /** Reports that another process answered just before this one did. */
   const onOther = (question: ApprovalQuestion, own: ApprovalAnswer, signal: AbortSignal): void => {
     signal.addEventListener("abort", () => {
       const other = answerIn(signal);
@@ -82,14 +82,14 @@ async function askOnTerminal(question: ApprovalQuestion, asking: Asking): Promis
   const { questions } = question;
   const asker = askerText(question, agents);
   if (questions !== undefined) {
-    await prompt.show(`retinue: ${asker} asks you (${question.requestId}).\n`);
+    await prompt.show(`retinue: ${asker} has a question (${question.requestId}).\n`);
     return askQuestions({ ...question, questions }, { prompt, signal, by });
   }
   await prompt.show(`retinue: ${asker} asks for approval (${question.requestId}).\n${requestText(question)}`);
   return askAboutCall(question, { prompt, signal, by });
 }
 
-/** Returns the name of the agent that asks, with the agents above it: `main › general-purpose (a1b2c3d4e5f6)`. */
+/** Returns the name of the agent that is asking, with the agents above it: `main › general-purpose (a1b2c3d4e5f6)`. */
 function askerText({ path, agentId, agentType }: ApprovalQuestion, agents: Asking["agents"]): string {
   const nameOf = (id: AgentId): string => {
     const type = id === agentId ? agentType : agents.get(id)?.agentType;
@@ -142,7 +142,7 @@ async function askAboutCall(question: ApprovalQuestion, answering: Answering): P
       if (line !== undefined && line !== "") {
         const value = readExactly(line);
         inputJson = withField(inputJson, editable.field, value);
-        // Text that looks different in its exact form must be confirmed.
+        // If the new value would be displayed differently from what the user typed, the user must confirm it.
         if (showExactly(value) === line) return { answer: "allow", by, ...edited() };
         await prompt.show(requestText({ ...question, call: { ...question.call, inputJson } }));
       }
@@ -157,7 +157,7 @@ function withField(inputJson: string, field: string, value: string): string {
   return JSON.stringify({ ...(isRecord(input) ? input : {}), [field]: value });
 }
 
-/** Lets the user choose a rule and for how long it applies. Returns undefined if the user goes back. */
+/** Lets the user choose a rule and how long it applies. Returns undefined if the user goes back. */
 async function chooseRule(
   rules: readonly string[],
   { prompt, signal }: Answering,
@@ -219,7 +219,7 @@ async function askOne(
   }
 }
 
-/** Returns the answer with which a request ended, unless it was withdrawn. */
+/** Returns the answer that ended a request; undefined if the request was withdrawn. */
 function answerIn({ aborted, reason }: AbortSignal): ApprovalAnswer | undefined {
   return aborted && isRecord(reason) && "answer" in reason ? (reason as unknown as ApprovalAnswer) : undefined;
 }

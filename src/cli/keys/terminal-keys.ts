@@ -2,7 +2,7 @@ import { execFileSync } from "node:child_process";
 import { readFileSync } from "node:fs";
 import type { TerminalInput } from "../../terminal/index.ts";
 
-/** The keys of this process's terminal. All code that reads them uses the same object. */
+/** Key input from this process's terminal. All code that reads keys uses the same object. */
 export interface TerminalKeys {
   /**
    * Reads single keys until the returned function is called. If there are several readers, the newest one gets the
@@ -13,7 +13,7 @@ export interface TerminalKeys {
 }
 
 export interface KeyReader {
-  /** Receives what was typed, except the keys that send signals. */
+  /** Receives the typed bytes, except for those of keys that send signals. */
   onKeys(bytes: Uint8Array): void;
   /** Called when this process continues in the foreground after it was stopped. */
   onContinued?(): void;
@@ -35,7 +35,7 @@ interface KeyOptions {
 /** Signals that the terminal itself sends, unless single keys are read. */
 const signals: Readonly<Record<number, NodeJS.Signals>> = { 3: "SIGINT", 26: "SIGTSTP", 28: "SIGQUIT" };
 
-/** Returns the keys of standard input. `onStop` is called before another program takes over the terminal. */
+/** Returns the key input from standard input. `onStop` is called before another program takes over the terminal. */
 export function standardKeys(onStop: () => void): TerminalKeys {
   return createTerminalKeys({
     // Standard input is opened when it is first read.
@@ -117,7 +117,7 @@ export function createTerminalKeys(options: KeyOptions): TerminalKeys {
   };
 }
 
-/** Returns whether this process receives the terminal's keys. It does not if a shell started it with `&`. */
+/** Returns whether this process receives the terminal's key input. It does not if a shell started it with `&`. */
 export function isForeground(): boolean {
   try {
     const [, , group, , , foreground] = fieldsOf(readFileSync("/proc/self/stat", "latin1"));

@@ -9,7 +9,7 @@ import type { TerminalInput } from "../../terminal/index.ts";
 import { createTerminalKeys } from "./terminal-keys.ts";
 import { openPrompt } from "./terminal-prompt.ts";
 
-/** A terminal whose keys the test presses. `shown` resolves when the output contains a text. */
+/** A terminal whose keys the test presses. `shown` resolves when the output contains the given text. */
 function terminal() {
   const events = new EventEmitter();
   const input: TerminalInput = {
@@ -58,7 +58,7 @@ describe("a key", () => {
     expect(await answer).toBe("n");
   });
 
-  it("is ignored if it is typed while the process is busy, however long that takes", async () => {
+  it("is ignored if it is typed while the process is busy, no matter how long that takes", async () => {
     const { prompt, press, shown } = terminal();
     const typed = join(mkdtempSync(join(tmpdir(), "retinue-keys-")), "typed");
     const source = spawn("sh", ["-c", `sleep 0.1; printf y; touch '${typed}'`]);
@@ -86,7 +86,7 @@ describe("a key", () => {
     expect(await answer).toBeUndefined();
   });
 
-  it("is requested again when more requests arrive, and after another program used the terminal", async () => {
+  it("is requested again when more requests arrive, and after another program has used the terminal", async () => {
     const { prompt, press, shown, state, resume } = terminal();
     await prompt.show("The question\n");
     const answer = prompt.key(choices, never);

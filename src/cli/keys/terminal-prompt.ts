@@ -5,7 +5,7 @@ import { monotonic } from "../../lib/index.ts";
 import { fitLine } from "../fit-line.ts";
 import { isForeground, type TerminalKeys } from "./terminal-keys.ts";
 
-/** Returns whether this process has a terminal on which it can ask its user. A command run by an agent must not ask. */
+/** Returns whether this process has a terminal on which it can ask the user. A command run by an agent must not ask. */
 export function hasTerminal(): boolean {
   return process.platform !== "win32" && isatty(0) && process.stderr.isTTY === true && !isAgentCommand();
 }
@@ -29,7 +29,7 @@ interface PromptOptions {
 export interface TerminalPrompt {
   /** Prints text that explains the next input. Resolves when it has been written. */
   show(text: string): Promise<void>;
-  /** Waits until one of the keys is pressed and returns it. `keys` maps each key to its label. */
+  /** Waits until one of the keys is pressed, and returns that key. `keys` maps each key to its label. */
   key(keys: Readonly<Record<string, string>>, signal: AbortSignal): Promise<string | undefined>;
   /** Reads a line, which begins with `text`. Returns undefined if the user goes back or the signal fires. */
   line(wanted: WantedLine, signal: AbortSignal): Promise<string | undefined>;
@@ -110,7 +110,7 @@ export function openPrompt({ keys, output, more }: PromptOptions): TerminalPromp
           const line = `  ${[...labels, more()].filter((part) => part !== "").join(" · ")} `;
           output.write(`${CLEAR_LINE}${fitLine(line, (output.columns || 80) - 1)}`);
         };
-        // Several characters at once are pasted text, or a key that is not offered.
+        // Several characters at once are pasted text or an unknown key.
         onKeys = (bytes) => {
           if (bytes.length === 1 && bytes.toString() in choices) resolve(bytes.toString());
         };
@@ -142,7 +142,7 @@ export function openPrompt({ keys, output, more }: PromptOptions): TerminalPromp
   };
 }
 
-/** Shows line breaks in pasted text instead of ending the line there, and tabs instead of jumping. */
+/** Shows line breaks and tabs in pasted text as symbols. */
 function oneKeyOrText(bytes: Buffer): Buffer {
   const text = bytes.toString();
   if (text === "\r" || text === "\n" || !/[\r\n\t]/.test(text)) return bytes;

@@ -16,7 +16,7 @@ function endedAgents(count: number, end: Partial<RunEnd>, above: readonly string
 const cut = { outcome: "incomplete", reason: "max_turns" } as const;
 
 describe("agents that did not finish", () => {
-  it("are listed with the reason and what to change", () => {
+  it("are listed with the reason and advice", () => {
     expect(incompleteLines(endedAgents(1, cut), 1)).toEqual([
       "Explore find the router (a0) was cut short after 1 turn: it reached its turn limit. To raise it, set maxTurns in the definition of Explore.",
     ]);
@@ -37,7 +37,7 @@ describe("agents that did not finish", () => {
     expect(incompleteLines(endedAgents(12, cut), 12).at(-1)).toBe("  … and 2 more");
   });
 
-  it("can be resumed through the main agent, which knows its own agents", () => {
+  it("can be resumed through the main agent that started them", () => {
     expect(resumePrompt(endedAgents(1, cut))).toBe("Resume agent a0.");
     expect(resumePrompt(endedAgents(2, cut))).toBe("Resume the agents a0, a1.");
     expect(resumePrompt(endedAgents(4, cut))).toBe("Resume the agents that were cut short.");

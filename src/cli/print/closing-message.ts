@@ -11,7 +11,7 @@ export interface ClosingContext {
   readonly agents: readonly AgentView[];
   /** Returns whether a sentence was already printed on standard error. */
   readonly wasReported: (sentence: string) => boolean;
-  /** Whether the reader of standard output closed it, which stops the run. */
+  /** Whether standard output was closed by its reader, which stops the run. */
   readonly isAbandoned?: boolean | undefined;
   /** Number of prompts that are still in the queue. */
   readonly queued?: number | undefined;
@@ -43,7 +43,7 @@ function endMessage(result: RunResult, context: ClosingContext): string {
   }
   const why =
     isAbandoned && outcome === "stopped"
-      ? "The reader of standard output closed it, so the run was stopped. Its work is kept."
+      ? "Standard output was closed by its reader, so the run was stopped. Its work is kept."
       : (result.message ?? `The run ended: ${result.reason}.`);
   // If the model gives up, its text says why, and that is already on standard output.
   const reason = why.trim() === result.text.trim() || wasReported(why) ? [] : [why];
@@ -113,8 +113,7 @@ export function stoppedLines(agents: readonly AgentView[]): readonly string[] {
 }
 
 /**
- * Lists the agents that did not finish, with the reasons and what to change. `count`: number of such agents according
- * to the run.
+ * Lists the agents that did not finish, with reasons and advice. `count`: number of such agents according to the run.
  */
 export function incompleteLines(agents: readonly AgentView[], count: number): readonly string[] {
   const incomplete = unfinished(agents);
@@ -142,9 +141,9 @@ function unfinished(agents: readonly AgentView[]): readonly AgentView[] {
 
 const causes: Partial<Record<EndReason, string>> = {
   stall: "its model sent nothing for too long.",
-  loop: "it made the same call again and again.",
-  output_limit: "the model's response was longer than its limit.",
-  context_overflow: "its conversation outgrew the model's window.",
+  loop: "it repeated the same calls.",
+  output_limit: "the model's response reached its length limit.",
+  context_overflow: "its conversation became too long for the model's context window.",
   interrupted: "it was interrupted.",
   stopped: "it was stopped.",
 };

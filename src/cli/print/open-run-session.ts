@@ -34,7 +34,7 @@ export interface RunSessionOptions {
   readonly prompt: string;
   readonly report: (notice: string) => void;
   readonly agentUpdates: AgentUpdates;
-  /** Asks the user on the terminal. */
+  /** Asks the user for approval on the terminal. */
   readonly approvals?: Approvals | undefined;
   /** Cancels opening the session. */
   readonly signal: AbortSignal;

@@ -13,14 +13,14 @@ import {
 import type { OutputFormat } from "../formats/format.ts";
 import { directoryOption, type OptionKinds, type ReadOptions, splitRules, usageError } from "../read-options.ts";
 
-/** How calls that need approval are handled. `ask`: the user is asked on the terminal of this process. */
+/** How calls that need approval are handled. `ask`: the user is asked on this process's terminal. */
 export type AskingWay = OnAsk | "ask";
 
 export interface PrintOptions {
   readonly prompt: string;
   readonly outputFormat: OutputFormat;
   readonly partialMessages: boolean;
-  /** Includes the text of subagents in a stream, not only their tool calls. */
+  /** Includes subagents' text in a stream, not only their tool calls. */
   readonly subagentText: boolean;
   /** Name of the agent to run. */
   readonly agent?: string | undefined;
@@ -37,7 +37,7 @@ export interface PrintOptions {
   /** Commands that check the work. */
   readonly acceptance: readonly string[];
   readonly cwd?: string | undefined;
-  /** Id of a session, or the start or end of it. */
+  /** Id of a session, or the start or end of the id. */
   readonly resume?: string | undefined;
   readonly continueLatest: boolean;
   readonly permissionMode?: PermissionMode | undefined;
@@ -48,7 +48,7 @@ export interface PrintOptions {
   readonly settings?: string | undefined;
   /** Restricts the main agent to delegation. */
   readonly coordinator: boolean;
-  /** Whether agents may start forks of themselves. */
+  /** Whether agents may fork themselves. */
   readonly fork?: ForkChoice | undefined;
   /** How long the provider keeps the conversation in its cache. */
   readonly cacheLifetime?: CacheLifetime | undefined;
@@ -146,7 +146,10 @@ export function parsePrintOptions(options: ReadOptions): PrintOptions {
   };
 }
 
-/** The session keeps its agent. The other options left out here affect only what is shown. */
+/**
+ * Options that are not repeated: those that identify the session or its agent, and those that affect only what is
+ * shown.
+ */
 const notRepeated: ReadonlySet<string> = new Set([
   "agent",
   "resume",
@@ -172,7 +175,7 @@ function repeatedOptions(options: ReadOptions): string {
 
 const LONGEST_WORD = 120;
 
-/** Quotes a value for a shell. A value that would fill the screen is left out. */
+/** Quotes a value for a shell. Replaces a very long value with an ellipsis. */
 function shellWord(value: string): string {
   if (value.length > LONGEST_WORD) return "'…'";
   return /^[\w./:@%+=,-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
@@ -197,7 +200,7 @@ function acceptanceCommands(options: ReadOptions): readonly string[] {
   if (given.every((command) => command.trim() !== "")) return given;
   throw usageError(
     "--acceptance has no command",
-    'Write one that ends with 0 when the work is good: --acceptance "npm test".',
+    'Use one that exits with 0 if the work is good: --acceptance "npm test".',
   );
 }
 
@@ -222,7 +225,7 @@ function jsonObject(options: ReadOptions, name: string): JsonObject | undefined 
   if (text === undefined) return undefined;
   const file = /^@?([^{"[]+\.json)$/.exec(text)?.[1];
   const fromFile = file === undefined ? "" : ` To use a file: --${name} "$(cat ${file})".`;
-  const cure = `Write --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.${fromFile}`;
+  const cure = `Use --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.${fromFile}`;
   let value: unknown;
   try {
     value = JSON.parse(text);

@@ -130,7 +130,7 @@ interface RunContext extends Outputs {
   readonly agents: AgentViews;
   readonly progress: ShownProgress;
   readonly signal: AbortSignal;
-  /** Whether the reader of standard output has closed it. */
+  /** Whether standard output has been closed by its reader. */
   readonly isAbandoned: () => boolean;
   /** Called before the session opens. After that, the session must be closed before the process ends. */
   readonly onOpening: (way: AskingWay) => void;
@@ -141,7 +141,7 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
   const { format, output, errors, agents, progress, signal, isAbandoned, onOpening, onStart } = context;
   const onAsk = askingWay(options);
   const notices = createNotices(onAsk, progress.report);
-  // While this process is stopped, other programs write to the rows of the live lines.
+  // While this process is stopped, other programs may write over the live lines.
   const keys = standardKeys(progress.clear);
   let key: BackgroundKey | undefined;
   const show = async (update: RunUpdate): Promise<void> => {
@@ -224,8 +224,8 @@ async function terminalApprovals({ progress, agents }: RunContext, keys: Termina
 }
 
 /**
- * Returns which updates to request. Only those that are shown or are part of the result are requested, because a
- * thousand agents send many updates.
+ * Returns which updates to request. Only those that are shown or are part of the result are requested, because runs
+ * with many agents produce many updates.
  */
 function updatesFor({ outputFormat, partialMessages, verbose }: PrintOptions, errors: Output): AgentUpdates {
   if (errors.isTerminal || partialMessages) return "all";

@@ -62,7 +62,7 @@ describe("agent lines", () => {
     ]);
   });
 
-  it("leave out agents that have ended first if there is not enough room, and count the rest", () => {
+  it("leave out ended agents first if there is not enough room, and count them", () => {
     expect(agentLines(agentViews(10, { ended: 7 }), { ...view, rows: 5 })).toEqual([
       expect.stringContaining("part 0 · cut by its turn limit, can be resumed"),
       expect.stringContaining("part 7"),

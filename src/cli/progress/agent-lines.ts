@@ -58,7 +58,7 @@ interface LineParts {
   readonly state: string;
 }
 
-/** Joins the parts of a line. If the line is too short, the name and the state get about half of it each. */
+/** Joins the parts of a line. If there is not enough room, the name and the state get about half of the line each. */
 function fitTogether({ name, suffix, state }: LineParts, columns: number): string {
   const width = Math.max(Math.floor((columns - 3) / 2), columns - 3 - displayWidth(state));
   const kept = displayWidth(suffix) * 2 > width ? "" : suffix;
@@ -78,7 +78,7 @@ function suffixOf({ background }: AgentView): string {
 }
 
 /**
- * Returns whether an agent is running without performing calls, so that its own words describe best what it is doing.
+ * Returns whether an agent is running without performing calls, so that its own words best describe what it is doing.
  */
 function isWriting(agent: AgentView): boolean {
   return stateOf(agent) === "running" && agent.calls.every(({ requestedAt }) => requestedAt === undefined);

@@ -1,14 +1,14 @@
 export interface BlockOptions {
   readonly write: (text: string) => void;
-  /** Returns the height of the terminal, as far as it is known. */
+  /** Returns the last known height of the terminal. */
   readonly rows: () => number;
 }
 
 /**
  * Lines at the bottom of a terminal that are redrawn in place. Nothing else moves the cursor. Between two draws, the
  * cursor is at the start of the first line, because a terminal that is resized wraps and moves rows, but keeps the
- * cursor with its text. When its height shrinks, it drops the rows below the cursor instead of moving others into its
- * history.
+ * cursor with its text. A terminal that becomes shorter drops the rows below the cursor instead of moving others into
+ * its history.
  */
 export interface Block {
   /** Draws the lines. There must be fewer lines than the terminal has rows. Lines that are too long are cut. */
@@ -25,8 +25,8 @@ const clearRight = "\u001b[K";
 /** Moves to the start of the next row and never scrolls. */
 const down = "\u001b[1B\r";
 /**
- * Clears the first row on its own, because some terminals keep text in their history if everything is cleared from the
- * first cell on.
+ * Clears the first row on its own, because some terminals keep text in their history if everything from the first cell
+ * on is cleared.
  */
 const erase = `\r\u001b[2K${save}${down}${clearBelow}${restore}`;
 const wrapOff = "\u001b[?7l";

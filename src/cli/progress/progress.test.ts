@@ -195,7 +195,7 @@ describe("progress", () => {
     expect(texts.filter((text) => displayWidth(text) > 40)).toEqual([]);
   });
 
-  it("moves no cursor and redraws nothing if it is not live", () => {
+  it("does not move the cursor or redraw anything if it is not live", () => {
     const { progress, written } = watch({ live: false });
     progress.observe(answer('{"file_path":"npm\\ntest"}'));
     progress.observe(requested);

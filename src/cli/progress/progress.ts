@@ -37,11 +37,11 @@ export interface Progress {
   tick(): void;
   /** Removes the live lines until they are drawn again. */
   clear(): void;
-  /** Writes nothing until `release` is called, because something else uses the terminal. */
+  /** Writes nothing until `release` is called, because something else is using the terminal. */
   hold(): void;
   /** Prints the lines that were held back. */
   release(): void;
-  /** Removes the live lines for good. */
+  /** Removes the live lines permanently. */
   end(): void;
 }
 
@@ -196,7 +196,7 @@ interface ShownOptions {
 
 /** Options for showing a run in another process. */
 interface OtherRun {
-  /** Stream behind the output, if that is not standard error. */
+  /** Underlying output stream, if it isn't standard error. */
   readonly stream?: NodeJS.WriteStream;
   readonly isRunning?: boolean;
   readonly startedAt?: number | undefined;

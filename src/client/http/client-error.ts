@@ -34,7 +34,7 @@ export async function errorFrom(response: Response): Promise<ClientError> {
   return new ClientError({
     status,
     code: code ?? `http_${status}`,
-    detail: detail ?? `The server answered with status ${status}. Check that the URL belongs to a Retinue server.`,
+    detail: detail ?? `The server answered with status ${status}. Check that the URL points to a Retinue server.`,
   });
 }
 

@@ -20,9 +20,7 @@ export interface Reconnect {
   /** Delay before the first attempt to reconnect. Each further delay is twice as long. */
   readonly firstMs?: number | undefined;
   readonly longestMs?: number | undefined;
-  /**
-   * Time without any data after which a connection is considered lost. The server sends something more often than that.
-   */
+  /** Time without any data after which a connection is considered lost. The server sends data more often than that. */
   readonly quietMs?: number | undefined;
 }
 
@@ -43,7 +41,7 @@ export interface RequestOptions {
 
 /** State of a stream's connection. */
 export type ConnectionState =
-  /** `at`: the server's time in milliseconds since 1970, never too early. */
+  /** `at`: the server's time in milliseconds since 1970, possibly up to a second behind. */
   | { readonly state: "connected"; readonly at: number }
   /** The client retries automatically. */
   | { readonly state: "lost"; readonly error: ClientError; readonly retryInMs: number };
@@ -135,7 +133,7 @@ export function createConnection(options: ClientOptions): Connection {
         lost = error;
       }
       if (signal?.aborted) return;
-      // Increases the delay for a server that accepts connections and closes them immediately.
+      // The delay keeps growing if the server accepts connections and closes them immediately.
       if (Date.now() - startedAt > longestMs) delay = firstMs;
       onState?.({ state: "lost", error: lost, retryInMs: delay });
       await wait(delay, signal);
@@ -156,21 +154,21 @@ export function createConnection(options: ClientOptions): Connection {
   };
 }
 
-/**
- * Yields a response's text as it arrives, until it is complete or the signal fires. Cancels the reader itself, because
- * Node drops a request's signal when it garbage-collects the request. Does not use `for await`, because not every
- * browser can iterate over a stream.
- */
 function checkOptions(options: ClientOptions | undefined): void {
   const { url, token } = options ?? {};
   if (typeof url !== "string" || !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : "")) {
-    const given = url === undefined ? "the url option" : `another url than ${JSON.stringify(url)}`;
+    const given = url === undefined ? "the url option" : `a valid url option, not ${JSON.stringify(url)}`;
     throw new TypeError(`createClient needs ${given}. Use the address of the server, such as http://127.0.0.1:7333.`);
   }
   if (typeof token !== "string" && typeof token !== "function")
     throw new TypeError("createClient needs the token option. Use a string, or a function that returns one.");
 }
 
+/**
+ * Yields a response's text as it arrives, until it is complete or the signal fires. Cancels the reader itself, because
+ * Node drops a request's signal when it garbage-collects the request. Does not use `for await`, because not every
+ * browser can iterate over a stream.
+ */
 async function* textOf({ body }: Response, signal: AbortSignal): AsyncGenerator<string> {
   const reader = body?.getReader();
   const decoder = new TextDecoder();
@@ -188,7 +186,7 @@ async function* textOf({ body }: Response, signal: AbortSignal): AsyncGenerator<
   }
 }
 
-/** Returns the server's time. Its header has whole seconds, rounded down. */
+/** Returns the server's time. The Date header has whole seconds, rounded down. */
 function serverTime({ headers }: Response): number {
   const time = Date.parse(headers.get("date") ?? "");
   return Number.isNaN(time) ? Date.now() : time + 999;

@@ -46,7 +46,7 @@ async function collect(url: string, options: EventOptions = {}): Promise<readonl
 describe("the client", () => {
   it.each([
     [undefined, "createClient needs the url option. Use the address of the server"],
-    [{ url: "localhost:7333", token: "t" }, 'createClient needs another url than "localhost:7333"'],
+    [{ url: "localhost:7333", token: "t" }, 'createClient needs a valid url option, not "localhost:7333"'],
     [{ url: "http://127.0.0.1:7333" }, "createClient needs the token option"],
   ])("refuses %o", (options, message) => {
     expect(() => createClient(options as never)).toThrowError(message);
@@ -265,7 +265,7 @@ describe("the updates of a session", () => {
     }
   });
 
-  it("end when the signal fires or the reader leaves, and close the connection", async () => {
+  it("end when the signal fires or the reader stops, and close the connection", async () => {
     const ended: Promise<unknown>[] = [];
     const { url } = await startServer({
       [EVENTS]: (response: ServerResponse) => {
@@ -315,7 +315,7 @@ describe("the updates of a session", () => {
   });
 });
 
-it("yields what happens in all sessions", async () => {
+it("yields the events of all sessions", async () => {
   const { url } = await startServer({
     "GET /event": (response) => {
       beginStream(response);

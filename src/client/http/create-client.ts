@@ -32,7 +32,7 @@ import { type FoldedSession, PartReader, type ViewPart } from "../view/folded-se
 import type { QueuedPrompt } from "../view/session-view.ts";
 import { type ClientOptions, type Connection, type ConnectionState, createConnection } from "./connection.ts";
 
-/** Uses a server. Every method rejects with a `ClientError` if the request fails. */
+/** Client for a server. Every method rejects with a `ClientError` if the request fails. */
 export interface Client {
   readonly sessions: {
     /** Lists the sessions, newest first. */
@@ -94,7 +94,7 @@ export interface ClientSession {
   /** Removes a prompt from the queue. */
   withdraw(promptId: PromptId): Promise<Receipt>;
   /**
-   * Changes the permission mode, which needs the `approve` scope, or the model, which applies from the next prompt on.
+   * Changes the permission mode, which needs the `approve` scope, or the model, which is used from the next prompt on.
    */
   configure(changes: Pick<Extract<Command, { type: "configure" }>, "permissionMode" | "model">): Promise<Receipt>;
   /**
@@ -124,9 +124,9 @@ export interface ClientSession {
   queue(): Promise<readonly Omit<QueuedPrompt, "agentId">[]>;
   /**
    * Yields the updates of all agents in order, each durable one exactly once: those after a position, then new ones and
-   * live events. If the connection is lost, it reconnects and continues where it stopped. Ends when the session is
-   * closed or the signal fires. Throws a `ClientError` for a problem that retrying can't solve, such as a token that is
-   * no longer valid.
+   * live events. If the connection is lost, the client reconnects and continues where it stopped. Ends when the session
+   * is closed or the signal fires. Throws a `ClientError` for a problem that retrying can't solve, such as a token that
+   * is no longer valid.
    */
   events(options?: EventOptions): AsyncIterable<ViewUpdate>;
 }
@@ -152,7 +152,7 @@ export type NewCommand = Command extends infer Each
     : never
   : never;
 
-/** An answer. By default, the server records the name of the user who runs it. */
+/** An answer. If `by` is absent, the server records the name of the user who runs the server. */
 export type NewAnswer = Omit<ApprovalAnswer, "by"> & { readonly by?: string | undefined };
 
 /** Options for following a stream. */
@@ -164,13 +164,13 @@ export interface WatchOptions {
 
 /** Options for following a session's events. */
 export interface EventOptions extends WatchOptions {
-  /** Position of the last update that you know; 0 (default) for all updates. */
+  /** Position of the last update that you have received; 0 (default) for all updates. */
   readonly after?: number | undefined;
   /** Called after each connection with the session's state and all requests that are waiting for an answer. */
   readonly onSnapshot?: ((snapshot: SessionSnapshot) => void) | undefined;
   /**
-   * If set and `after` is 0, the server sends the current state of the session instead of its past events, and this is
-   * called with that state before the first update. The agents' items are left out; `openAgent` restores them.
+   * If set and `after` is 0, the server sends the session's current state instead of its past events, and this function
+   * is called with that state before the first update. The agents' items are left out; `openAgent` restores them.
    */
   readonly onView?: ((folded: FoldedSession) => void) | undefined;
   /** Called before the iteration ends because the session was closed. */
@@ -183,9 +183,9 @@ export interface AgentCatalog {
     readonly name: string;
     readonly source: string;
     readonly description: string;
-    /** Absolute path of its file; null if it has none. */
+    /** Absolute path of the agent's file; null if it has none. */
     readonly file?: string | null | undefined;
-    /** Number of tokens that its line takes up in the list of agents for models. */
+    /** Number of tokens that the agent's line takes up in the list of agents for models. */
     readonly tokens?: number | undefined;
     readonly denied?: string | null | undefined;
   }[];
@@ -345,7 +345,7 @@ function pathTo(id: SessionId): string {
   return `/session/${encodeURIComponent(id)}`;
 }
 
-/** Creates an id. `crypto.randomUUID` is missing in pages that were not loaded over HTTPS or from this machine. */
+/** Creates an id. `crypto.randomUUID` is available only in pages that were loaded over HTTPS or from this machine. */
 function newCommandId(): string {
   const bytes = crypto.getRandomValues(new Uint8Array(12));
   return `command_${[...bytes].map((byte) => byte.toString(16).padStart(2, "0")).join("")}`;

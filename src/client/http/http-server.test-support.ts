@@ -18,11 +18,12 @@ export interface ReceivedRequest {
 
 export const TOKEN = "token-of-the-test";
 
-/** Answers a request. `count` is the number of earlier requests for the same line. */
+/** Answers a request. `count` is the number of earlier requests with the same method and path. */
 export type Answer = (response: ServerResponse, received: ReceivedRequest, count: number) => void | Promise<void>;
 
 /**
- * Starts a real server on the loopback interface that requires the token and gives the answers that the test defines.
+ * Starts a real server, on the loopback interface, that requires the token and sends the responses that the test
+ * defines.
  */
 export async function startServer(answers: Readonly<Record<string, Answer>>, port = 0): Promise<TestServer> {
   const requests: ReceivedRequest[] = [];

@@ -11,7 +11,7 @@ export function withItem({ items, dropped, isOpened }: Items, item: Item): Items
   return { items: index === items.length ? push(items, item) : replace(items, index, item), dropped, isOpened };
 }
 
-/** Drops the first items of an agent that is not open once it has twice as many as may be kept. */
+/** Drops the first items of an agent that is not open once it has twice as many as should be kept. */
 export function withinBounds({ items, dropped, isOpened }: Items, keep: number | undefined): Items {
   if (keep === undefined || isOpened || items.length <= 2 * keep) return { items, dropped, isOpened };
   const first = items.length - keep;

@@ -28,8 +28,8 @@ export function foldAgent(agent: AgentView, event: Line | AgentLiveEvent, { keep
 }
 
 /**
- * Applies a live event. It changes only what a recorded event replaces: the draft of a response, and the progress of a
- * call. A view that saw no live events is therefore the same once everything is recorded.
+ * Applies a live event. It changes only parts that a recorded event replaces later: the draft of a response, and the
+ * progress of a call. A view that saw no live events is therefore the same once everything is recorded.
  */
 function foldLive(agent: AgentView, event: AgentLiveEvent, connectedAt: number): AgentView {
   switch (event.type) {
@@ -85,7 +85,7 @@ function joined(parts: readonly DraftPart[], part: DraftPart): readonly DraftPar
   return parts.with(index, { kind: part.kind, text: before.text + part.text });
 }
 
-/** `calls` are the calls in the line, if it is a response. */
+/** Applies a line. `calls` contains the calls in the line, if it is a response. */
 function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): AgentView {
   switch (line.type) {
     case "agent.created": {
@@ -195,7 +195,7 @@ function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentV
   const { turns, toolCalls, usage, costUsd, denied } = agent;
   return {
     ...clearRun(agent),
-    // If the last run has no end, its process was lost.
+    // If the last run has no recorded end, its process was lost.
     calls: agent.end === undefined ? agent.calls : (agent.openCalls ?? []),
     openCalls: undefined,
     agentType: line.agentType,
@@ -239,7 +239,7 @@ function spend(
   return { usage: addUsage(usage, spent), costUsd: sum(costUsd, spentUsd) };
 }
 
-/** Takes the totals of a run from the event that ended it, because earlier events may have been missed. */
+/** Ends a run, with the totals from the event that ended it, because earlier events may have been missed. */
 function endRun(agent: AgentView, line: Line & EventOf<"run.ended">): AgentView {
   const { type: _type, v: _v, id: _id, parentId: _parentId, seq: _seq, at: _at, ...end } = line;
   const { before } = agent;
@@ -255,17 +255,17 @@ function endRun(agent: AgentView, line: Line & EventOf<"run.ended">): AgentView 
   };
 }
 
-/** Removes what belongs to a run that has ended. */
+/** Removes the parts of a view that apply only while a run is in progress. */
 function clearRun(agent: AgentView): AgentView {
   return { ...agent, calls: [], announcement: "", draft: undefined, reserved: undefined };
 }
 
-/** Removes what live events have added. */
+/** Removes the parts of a view that live events have added. */
 export function withoutLive(agent: AgentView): AgentView {
   return { ...agent, draft: undefined, calls: agent.calls.map((call) => ({ ...call, progress: undefined })) };
 }
 
-/** Replaces fields of a call that has no result yet, here and in the items. */
+/** Replaces fields of a call that has no result yet, in the open calls and in the items. */
 function withCall(agent: AgentView, callId: CallId, change: Partial<CallPart>): AgentView {
   const index = agent.calls.findIndex((call) => call.callId === callId);
   const call = agent.calls[index];

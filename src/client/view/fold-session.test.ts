@@ -42,7 +42,7 @@ describe("a session's view", () => {
     );
   });
 
-  it("differs until then only in drafts and in the progress of calls", () => {
+  it("with live events differs only in drafts and in the progress of calls until everything is recorded", () => {
     const settled = (view: SessionView) =>
       [...elements(view.agents)].map(({ draft: _, calls, items, ...agent }) => ({
         ...agent,
@@ -176,7 +176,7 @@ describe("an agent in the view", () => {
   it.each([
     ["parked", "stopped"],
     ["process_lost", "failed"],
-  ] as const)("continues the open calls of a run that was %s in the next run", (reason, outcome) => {
+  ] as const)("continues a run's open calls in the next run (%s)", (reason, outcome) => {
     const events = [
       started(),
       answered("", [{ name: "Bash", input: { command: "npm test" } }]),
@@ -335,7 +335,7 @@ describe("an agent in the view", () => {
     expect(stateOf(agentOf(view, "main")!)).toBe("running");
   });
 
-  it("has its path and its call even if only its resumption was seen", () => {
+  it("has its path and its call, even if only its resumption was recorded", () => {
     const view = viewOf([
       of("main", started()),
       of("main", answered("", [{ name: "Task", input: { description: "and more", prompt: "x", resume: "a1" } }])),
@@ -350,7 +350,7 @@ describe("an agent in the view", () => {
 });
 
 describe("agents as a tree", () => {
-  it("are listed below their parents, without losing any, in whatever order they arrived", () => {
+  it("are all listed below their parents, regardless of the order in which they arrived", () => {
     const tree = fc.array(fc.nat(), { minLength: 1, maxLength: 15 }).map((choices) => {
       const paths: (readonly string[])[] = [];
       for (const [index, choice] of choices.entries()) {
@@ -412,7 +412,7 @@ describe("the session as a whole", () => {
     expect([later.queue, later.approvals]).toEqual([[], []]);
   });
 
-  it("no longer shows what subagents were doing when the main agent's turn is complete, except in the background", () => {
+  it("no longer shows foreground subagents as working once the main agent's turn is complete", () => {
     const view = viewOf([
       of("main", started()),
       ...["a1", "a2"].flatMap((id) => [

@@ -30,7 +30,10 @@ export function foldSession(view: SessionView, update: ViewUpdate): SessionView 
   return seq === undefined ? next : { ...next, seq };
 }
 
-/** Files can be damaged, and newer versions may write other fields, but one line must not hide the others. */
+/**
+ * Applies an update, or counts it as skipped if that fails. Files can be damaged, and newer versions may write other
+ * fields, but one bad line must not hide the others.
+ */
 function tolerantly(view: SessionView, update: ViewUpdate): SessionView {
   try {
     return applied(view, update);
@@ -184,7 +187,7 @@ export function sessionClosed(view: SessionView): SessionView {
 
 function cutOff(view: SessionView, agentIds: readonly AgentId[]): SessionView {
   return agentIds.reduce((next, agentId) => {
-    // The agent may have changed together with its child.
+    // Cutting off a child may have changed the agent.
     const before = agentOf(next, agentId);
     if (before === undefined) return next;
     const after = { ...withoutLive(before), isCutOff: true } as const;
@@ -213,7 +216,7 @@ export function openAgent(view: SessionView, agentId: AgentId, lines: readonly L
   return withAgents(view, [{ ...opened, items: whole, dropped: 0 }]);
 }
 
-/** Keeps only the last items of an agent again, if the number of items is limited. */
+/** Goes back to keeping only an agent's last items, if the number of items is limited. */
 export function closeAgent(view: SessionView, agentId: AgentId): SessionView {
   const agent = agentOf(view, agentId);
   if (agent === undefined) return view;
@@ -221,8 +224,8 @@ export function closeAgent(view: SessionView, agentId: AgentId): SessionView {
 }
 
 /**
- * Notes that live events arrive over a new connection since `connectedAt`, in milliseconds since 1970. Text that is
- * being written may lack a part from then on.
+ * Notes that live events have been arriving over a new connection since `connectedAt`, in milliseconds since 1970. From
+ * then on, parts of a text that is being written may be missing.
  */
 export function reconnected(view: SessionView, connectedAt: number): SessionView {
   const drafted = [...elements(view.agents)].filter(({ draft }) => draft !== undefined);

@@ -6,12 +6,13 @@ import {
   canonicalToolName,
   type EventOf,
   type Line,
-  type Outcome,
+  type ToolCall,
 } from "../../protocol/index.ts";
+import { describeCall } from "../words/describe-call.ts";
 import type { ViewUpdate } from "./fold-session.ts";
 import { tokensOf } from "./session-view.ts";
 
-/** A turn, a call or a wait for approval of an agent, from its start to its end. Times in milliseconds since 1970. */
+/** An agent's turn, call or wait for approval, from its start to its end. Times are in milliseconds since 1970. */
 export interface Span {
   readonly kind: "model" | "tool" | "agents" | "asking";
   readonly start: number;
@@ -19,31 +20,33 @@ export interface Span {
   end?: number | undefined;
   /** Name of the tool, or `turn 3`. */
   readonly name: string;
+  /** What the call is about, such as its command or file, in at most 120 characters. */
+  readonly target?: string | undefined;
   readonly callId?: CallId | undefined;
   /** Number of the turn, for a request to the model. */
   readonly turn?: number | undefined;
   /** First call of the response, if the response has no text. */
   firstCallId?: CallId | undefined;
-  /** Place among the spans of the agent at the same time, starting at 0. */
+  /** Row among the agent's simultaneous spans, starting at 0. */
   readonly row: number;
   tokens?: number | undefined;
   costUsd?: number | undefined;
-  /** Set if it failed, or was stopped with its run. */
+  /** Set if the turn or call failed, or was stopped with its run. */
   result?: "failed" | "stopped" | undefined;
 }
 
 /** One agent's spans, oldest first. */
 export interface SpanLane {
   readonly spans: Span[];
-  /** Open spans by call, or by the thing that they wait for. */
+  /** Open spans by turn or call. */
   readonly open: Map<string, Span>;
-  /** Tool names of calls that have not started. */
-  readonly names: Map<CallId, string>;
+  /** Names and targets of calls that have not started. */
+  readonly names: Map<CallId, Pick<Span, "name" | "target">>;
 }
 
 /**
- * The spans of all agents. There can be very many, and all of them are drawn on one canvas, so they are kept in arrays
- * that grow instead of in immutable data.
+ * The spans of all agents. There can be very many, and all of them are drawn on one canvas, so they are kept in growing
+ * arrays instead of immutable data.
  */
 export interface Spans {
   readonly lanes: Map<AgentId, SpanLane>;
@@ -93,7 +96,7 @@ function foldLine(lane: SpanLane, event: Line): void {
     return span;
   };
   const begin = (key: string, span: Omit<Span, "start" | "row">): void => {
-    // The line that ended the last one may be damaged.
+    // The line that ended the previous span may be damaged.
     end(key);
     const begun: Span = { ...span, start: event.at, row: freeRow(lane) };
     spans.push(begun);
@@ -105,22 +108,23 @@ function foldLine(lane: SpanLane, event: Line): void {
       break;
     case "model.ended":
       addResponse(end("turn"), event);
+      for (const call of callsOf(event.message)) names.set(call.callId, { name: call.name, target: targetOf(call) });
       break;
     case "model.failed":
       end("turn", "failed");
       break;
     case "approval.requested":
-      begin(`ask ${event.callId}`, { kind: "asking", name: event.name, callId: event.callId });
+      begin(`ask ${event.callId}`, { kind: "asking", name: event.name, target: targetOf(event), callId: event.callId });
       break;
     case "approval.answered":
       end(`ask ${event.callId}`);
       break;
     case "tool.requested":
-      names.set(event.callId, event.name);
+      names.set(event.callId, { ...names.get(event.callId), name: event.name });
       break;
     case "tool.started": {
-      const name = names.get(event.callId) ?? "";
-      begin(event.callId, { kind: waitsForAgents(name) ? "agents" : "tool", name, callId: event.callId });
+      const { name = "", target } = names.get(event.callId) ?? {};
+      begin(event.callId, { kind: waitsForAgents(name) ? "agents" : "tool", name, target, callId: event.callId });
       names.delete(event.callId);
       break;
     }
@@ -130,15 +134,23 @@ function foldLine(lane: SpanLane, event: Line): void {
       end(`ask ${event.callId}`);
       break;
     case "run.ended": {
-      for (const key of [...open.keys()]) end(key, endOf(event.outcome));
+      for (const key of [...open.keys()]) end(key, endOf(event));
       const last = spans.at(-1);
-      // A request that is stopped with its run is recorded as failed first.
+      // A request that is stopped with its run is first recorded as failed.
       if (event.outcome === "stopped" && last?.kind === "model" && last.result === "failed") last.result = "stopped";
       break;
     }
     default:
       break;
   }
+}
+
+/** Maximum length of a target. The timeline needs only enough of it to recognize the call. */
+const MAX_TARGET = 120;
+
+function targetOf(call: Pick<ToolCall, "name" | "inputJson">): string | undefined {
+  const target = describeCall(call);
+  return (target.length > MAX_TARGET ? `${target.slice(0, MAX_TARGET - 1)}…` : target) || undefined;
 }
 
 /** Maximum number of rows for an agent. Further spans share the last one. */
@@ -169,6 +181,8 @@ function resultOf(outcome: CallOutcome): Span["result"] {
   return outcome === "ok" ? undefined : "failed";
 }
 
-function endOf(outcome: Outcome): Span["result"] {
+function endOf({ outcome, reason }: EventOf<"run.ended">): Span["result"] {
+  // Whatever the process was doing has not failed.
+  if (reason === "process_lost") return "stopped";
   return outcome === "failed" ? "failed" : outcome === "succeeded" ? undefined : "stopped";
 }

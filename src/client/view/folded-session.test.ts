@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { type FoldedSession, foldAll, newFoldedSession, PartReader, partsOf, type ViewPart } from "./folded-session.ts";
 import { randomSession } from "./random-session.test-support.ts";
 
-/** Sends a folded session like a server, and reassembles it like a client. */
+/** Sends a folded session as a server does, and reassembles it as a client does. */
 function sent(folded: FoldedSession): FoldedSession {
   const texts = [...partsOf(folded)].map((part) => JSON.stringify(part));
   const reader = new PartReader();
@@ -14,7 +14,7 @@ function sent(folded: FoldedSession): FoldedSession {
 }
 
 describe("a folded session in parts", () => {
-  it("is the same for a client that joins at any time, both then and after all later updates", () => {
+  it("is the same for a client that joins at any time, both at that time and after all later updates", () => {
     fc.assert(
       fc.property(randomSession, fc.nat(), (updates, cut) => {
         const before = updates.slice(0, cut % (updates.length + 1));

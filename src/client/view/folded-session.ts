@@ -1,5 +1,5 @@
 import { foldSession, type ViewUpdate } from "./fold-session.ts";
-import { foldSpans, noSpans, type SpanLane, type Spans } from "./fold-spans.ts";
+import { foldSpans, noSpans, type Span, type SpanLane, type Spans } from "./fold-spans.ts";
 import { foldUsage, noSessionUsage, type SessionUsage } from "./fold-usage.ts";
 import { elements, emptyList, emptyMap, type List, push, set } from "./persistent.ts";
 import { type AgentView, newSessionView, type SessionView, type ViewOptions } from "./session-view.ts";
@@ -53,10 +53,10 @@ interface SentAgent {
 interface SentLane {
   readonly spans: SpanLane["spans"];
   readonly open: readonly (readonly [key: string, index: number])[];
-  readonly names: readonly (readonly [callId: string, name: string])[];
+  readonly names: readonly (readonly [callId: string, call: Pick<Span, "name" | "target">])[];
 }
 
-/** Number of agents in one part, so that reading one takes no longer than a frame. */
+/** Number of agents in one part. Reading a part must not take longer than a frame. */
 const PART = 50;
 
 /** Yields a folded session in parts. All of them must be read before the next update is applied. */

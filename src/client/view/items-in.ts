@@ -5,7 +5,7 @@ import type { Item, ItemPart } from "./items.ts";
 export interface ItemsOptions {
   /** Position of the first item. */
   readonly position: number;
-  /** Directory of the agent. */
+  /** The agent's directory. */
   readonly cwd?: string | undefined;
 }
 
@@ -66,7 +66,7 @@ function partsIn(line: Line, cwd: string | undefined): readonly ItemPart[] {
     case "run.awaited":
       return [{ kind: "change", change: line.type, agentId: line.agentId }];
     case "agent.resumed":
-      // A call that resumes an agent names the agent itself.
+      // If a call resumed the agent, the call's item already names it.
       return line.callId === undefined ? [{ kind: "change", change: line.type, agentId: line.agentId }] : nothing;
     case "run.ended": {
       const { outcome, reason, message, text, turns, usage, costUsd, milliseconds } = line;

@@ -78,10 +78,10 @@ export interface CallPart {
   readonly decision?: RecordedDecision | undefined;
   /** The last request for approval. It is open as long as it has no answer and the call has no result. */
   readonly approval?: CallApproval | undefined;
-  /** Set if an approver has changed the input: its summary before that. */
+  /** Summary of the original input, if an approver has changed the input. */
   readonly targetBefore?: string | undefined;
   readonly requestedAt?: number | undefined;
-  /** Milliseconds for which the call has waited for approval. They are a part of the time in its result. */
+  /** Milliseconds for which the call has waited for approval. The duration in the call's result includes them. */
   readonly waitedMs?: number | undefined;
   /** Time at which the call began to run. Absent while it is waiting for its turn or for approval. */
   readonly startedAt?: number | undefined;

@@ -18,13 +18,13 @@ import type { CallItem, Item } from "./items.ts";
 import { at, elements, emptyList, emptyMap, get, type List, type PersistentMap } from "./persistent.ts";
 
 /**
- * Everything that a user interface shows of a session, computed from its updates. Views are immutable plain data and
+ * Everything that a user interface shows about a session, computed from its updates. Views are immutable plain data and
  * share the parts that did not change.
  */
 export interface SessionView {
   readonly sessionId?: SessionId | undefined;
   readonly cwd?: string | undefined;
-  /** Position of the last update with a position. */
+  /** Position of the last update that has one. */
   readonly seq: number;
   /** Agents in the order they were first seen. The main agent comes first. */
   readonly agents: List<AgentView>;
@@ -111,7 +111,7 @@ export interface AgentTotals {
   readonly denied: readonly DeniedFact[];
 }
 
-/** What an agent is doing while no call is open and it writes nothing, and since when. */
+/** What an agent is doing while it has no open calls and is not writing, and since when. */
 export type Step = { readonly since: number } & (
   | { readonly kind: "starting" | "asking" | "working" | "compacting" }
   /** The last response has no calls. The agent waits for its background agents, if any, and ends. */
@@ -125,7 +125,7 @@ export interface Draft {
   readonly parts: readonly DraftPart[];
   /** Set if the beginning may be missing, because it was written before the client connected. */
   readonly isPartial?: true | undefined;
-  /** Set if parts are missing, because the client was too slow for them. */
+  /** Set if parts are missing, because the client was too slow to receive them. */
   readonly hasGaps?: true | undefined;
 }
 

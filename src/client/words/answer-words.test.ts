@@ -38,7 +38,7 @@ describe("the answer to a request for approval", () => {
     expect(repliesTo(call({}))).toEqual([]);
   });
 
-  it("is not a part of the time that a call has worked", () => {
+  it("is not included in the time for which a call has worked", () => {
     const result = { outcome: "ok", milliseconds: 61_000, content: [] } as const;
     expect(workedMs(call({}, { result, waitedMs: 60_000 }))).toBe(1_000);
     expect(workedMs(call({}))).toBeUndefined();

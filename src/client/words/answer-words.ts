@@ -4,12 +4,12 @@ import type { CallPart } from "../view/items.ts";
 import { parseFields } from "./approval-text.ts";
 import { oneLine } from "./describe-call.ts";
 
-/** A call with what is known about its approval. */
+/** A call and its approval, if it has one. */
 export type AnsweredCall = Pick<CallPart, "inputJson" | "target" | "targetBefore" | "approval" | "waitedMs" | "result">;
 
 /**
- * Says how the request for approval of a call was answered, such as `you allowed it once`. Empty if it was not, or if no
- * person was asked. `user` is the name of the person who reads it.
+ * Describes how a call's request for approval was answered, such as `you allowed it once`. Empty if the request was not
+ * answered, or if no person was asked. `user` is the name of the person who reads the text.
  */
 export function answerWords({ approval, target, targetBefore }: AnsweredCall, user?: string): string {
   const { answer, by, message = "", always, replies } = approval?.answer ?? {};
@@ -21,14 +21,17 @@ export function answerWords({ approval, target, targetBefore }: AnsweredCall, us
   return `${who} edited and allowed it${targetBefore === target ? "" : `; before: ${targetBefore}`}`;
 }
 
-/** A question of an agent, and the reply of the user. */
+/** An agent's question and the user's reply. */
 export interface RepliedQuestion {
   readonly question: string;
   /** Empty if the user let the agent decide. */
   readonly reply: string;
 }
 
-/** Returns the questions that a call has asked, with their replies. Empty for other calls, and before the replies. */
+/**
+ * Returns the questions that a call has asked, with the user's replies. Empty for other calls, and until the user
+ * replies.
+ */
 export function repliesTo({ inputJson, approval }: AnsweredCall): readonly RepliedQuestion[] {
   const { replies } = approval?.answer ?? {};
   if (replies === undefined) return [];
@@ -40,7 +43,10 @@ export function repliesTo({ inputJson, approval }: AnsweredCall): readonly Repli
   });
 }
 
-/** Returns the time that a call has worked, without its wait for approval; undefined if it has not ended. */
+/**
+ * Returns the time for which a call has worked, not including its wait for approval; undefined if the call has not
+ * ended.
+ */
 export function workedMs({ result, waitedMs = 0 }: AnsweredCall): number | undefined {
   return result === undefined ? undefined : Math.max(0, result.milliseconds - waitedMs);
 }

@@ -25,7 +25,7 @@ describe("the description of a call", () => {
     expect(describeCall({ name: "Bash", inputJson: JSON.stringify(input) })).toBe("rm -rf ~/important");
   });
 
-  it("names paths relative to the directory of the agent, unless they leave it", () => {
+  it("names paths relative to the agent's directory, unless they lead out of it", () => {
     const described = (file_path: string) =>
       describeCall({ name: "Read", inputJson: JSON.stringify({ file_path }) }, "/work/shop");
     expect(described("/work/shop/src/a.ts")).toBe("src/a.ts");

@@ -28,13 +28,13 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
   const field = (fieldsByTool.get(tool) ?? describingFields).find((each) => text(each) !== "");
   if (field === undefined) return "";
   if (field !== "pattern") return text(field);
-  // A glob that only excludes files does not describe what is searched.
+  // A glob that only excludes files does not say which files are searched.
   const where = [text("path"), text("glob")].filter((part) => part !== "" && part !== "." && !part.startsWith("!"));
   const what = text("pattern") === "^" ? "every line" : text("pattern");
   return [what, ...(where.length === 0 ? [] : [where.join("/")])].join(" in ");
 }
 
-/** Inputs that are texts for people or agents, which have no effect by themselves. */
+/** Inputs that contain text for people or agents, which has no effect by itself. */
 const prose: ReadonlySet<string> = new Set(["description", "plan"]);
 
 /** Inputs that are paths. */
@@ -43,7 +43,7 @@ const paths: ReadonlySet<string> = new Set(["file_path", "notebook_path", "path"
 function relativePath(path: string, cwd = ""): string {
   if (cwd === "" || cwd === "/") return path;
   if (path === cwd || path === `${cwd}/`) return ".";
-  // A path that leaves the directory again is shown as it is.
+  // A path that leads out of the directory again is shown unchanged.
   const isBelow = path.startsWith(`${cwd}/`) && !path.split("/").includes("..");
   return isBelow ? path.slice(cwd.length + 1) : path;
 }
@@ -100,7 +100,7 @@ const describingFields = [
 /** Maximum length of a text on one line, in characters. */
 const MOST_SHOWN = 2_000;
 
-/** Collapses whitespace and removes control characters. Long text is cut. */
+/** Collapses whitespace and removes control characters. Truncates long text. */
 export function oneLine(text: string): string {
   return stripControls(text.slice(0, MOST_SHOWN)).replace(/\s+/g, " ").trim();
 }

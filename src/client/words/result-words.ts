@@ -3,7 +3,7 @@ import { canonicalToolName, NO_APPROVER } from "../../protocol/index.ts";
 import type { CallPart, CallResult } from "../view/items.ts";
 import { oneLine } from "./describe-call.ts";
 
-/** A call and what is known about its result. */
+/** A call and its result, if it has one. */
 export type EndedCall = Pick<CallPart, "name" | "result" | "approval">;
 
 /** Summarizes the result of a call: `84 lines`, `14 matches`, `+6 −9`. For a failure, the first line of its message. */
@@ -32,7 +32,7 @@ export function resultWords(call: EndedCall): string {
 function denialWords({ approval }: EndedCall, { content }: CallResult): string {
   const { answer, by, message = "" } = approval?.answer ?? {};
   const text = content.find((block) => block.type === "text")?.text ?? "";
-  // The text that tells the model about a denial says nothing new to the person who denied the call.
+  // The person who denied the call would learn nothing new from the text for the model.
   return withReason("denied", answer === "deny" && by !== NO_APPROVER ? message : text);
 }
 
@@ -42,7 +42,7 @@ function withReason(what: string, reason: string): string {
 
 const MAX_SUMMARY = 200;
 
-/** Numbers in the details of results, with the nouns for one and for several, most important first. */
+/** Numbers in the details of results, with their singular and plural nouns, most important first. */
 const counted = {
   matches: ["match", "matches"],
   files: ["file", "files"],

@@ -8,7 +8,7 @@ import { activityWords, endWords, lastLineOf, retryWords, stateWords, withoutIds
 
 const call = (name: string, input: object) => ({ name, input });
 
-/** Folds events of the main agent, or of other agents if they are given as updates. */
+/** Folds events of the main agent. For other agents, pass updates. */
 function agentAfter(events: readonly (DurableEvent | SessionUpdate)[], agentId = "main"): AgentView {
   const updates = events.map((each) =>
     "agentId" in each && "event" in each ? each : { agentId: "main", event: line(each) },
@@ -16,7 +16,7 @@ function agentAfter(events: readonly (DurableEvent | SessionUpdate)[], agentId =
   return agentOf(updates.reduce(foldSession, newSessionView()), agentId)!;
 }
 
-/** An agent that performs calls, all of which have been requested. */
+/** An agent that is performing calls, all of which have been requested. */
 function performing(calls: readonly { readonly name: string; readonly input: object }[], text = ""): AgentView {
   const requested = calls.map(
     ({ name }, index): DurableEvent => ({ type: "tool.requested", callId: `c${index}`, name }),
@@ -24,7 +24,7 @@ function performing(calls: readonly { readonly name: string; readonly input: obj
   return agentAfter([started(), answered(text, calls), ...requested]);
 }
 
-describe("what an agent does", () => {
+describe("an agent's activity", () => {
   it.each([
     [[call("Edit", { file_path: "src/a.ts" })], "editing src/a.ts"],
     [[call("Bash", { command: "npm test" })], "running: npm test"],
@@ -34,7 +34,7 @@ describe("what an agent does", () => {
     [[call("TodoWrite", { todos: [] })], "updating its to-do list"],
     [[call("mcp__github__search", { query: "bugs" })], "using github search bugs"],
     [[call("Bash", { command: "echo \u001b[2J\nrm x" })], "running: echo \\u{1b}[2J↵rm x"],
-  ])("is said in words: %j", (calls, words) => {
+  ])("is described by its calls: %j", (calls, words) => {
     expect(activityWords(performing(calls))).toBe(words);
   });
 
@@ -68,7 +68,7 @@ describe("what an agent does", () => {
     expect(lastLineOf(agentAfter([started(), asked, live("text.delta")]))).toBe("The last line");
   });
 
-  it("says which call is waiting for approval, and how many agents it is waiting for", () => {
+  it("says which call is waiting for approval, and how many agents the agent is waiting for", () => {
     const request = (name: string, inputJson: string): DurableEvent[] => [
       { type: "tool.requested", callId: "c0", name },
       { type: "approval.requested", requestId: "ask_1", callId: "c0", name, inputJson, reason: "Why." },
@@ -105,8 +105,8 @@ describe("what an agent does", () => {
   });
 });
 
-describe("how an agent ended", () => {
-  it("is said in words, with whether it can be resumed", () => {
+describe("the end of an agent's run", () => {
+  it("is described with its reason, and with whether the agent can be resumed", () => {
     const ended = (reason: EndReason) => {
       const end = runEnded({ reason, outcome: outcomeOf(reason) });
       return stateWords(
@@ -141,7 +141,7 @@ describe("the result of a call", () => {
     expect(words({}, { outcome: "error", content })).toBe("error: No such file. Try another.");
   });
 
-  it("is one word, not the text for the model, if the user denied or interrupted the call", () => {
+  it("is a single word, not the text for the model, if the user denied or interrupted the call", () => {
     const result = { outcome: "denied", milliseconds: 1, ...text("The user denied this call. Continue.") } as const;
     const denied = (message?: string, by = "ana") =>
       resultWords({
@@ -185,7 +185,7 @@ describe("a report", () => {
 });
 
 describe("a request that is tried again", () => {
-  it("is described with its cause, the time until then and the number of the attempt", () => {
+  it("is described with its cause, the delay and the number of the attempt", () => {
     const error = "anthropic is overloaded (529): Overloaded. Try again later or choose another model.";
     expect(retryWords({ error, delayMs: 8_000, attempt: 1, maxAttempts: 5, status: 529 })).toBe(
       "anthropic is overloaded (529): Overloaded; trying again in 8 s (2 of 5)",

@@ -45,7 +45,7 @@ function awaitedAgents({ calls, runningChildren }: AgentView): number {
   return new Set(calls.flatMap(({ agents = [] }) => agents)).size || runningChildren;
 }
 
-/** Describes how a run ended. `end` is undefined if its process ended before it did. */
+/** Describes how a run ended. `end` is undefined if the process ended before the run did. */
 export function endWords(end: Pick<RunEnd, "outcome" | "reason"> | undefined): string {
   return end === undefined ? "cut off, can be resumed" : endings[end.reason];
 }
@@ -57,10 +57,10 @@ const endings: Readonly<Record<EndReason, string>> = {
   stall: "stopped: the model sent nothing, can be resumed",
   timeout: "cut by its time limit, can be resumed",
   loop: "stopped: it repeated the same calls, can be resumed",
-  output_limit: "cut by the limit for response length, can be resumed",
+  output_limit: "cut by the response length limit, can be resumed",
   context_overflow: "stopped: its conversation is too long, can be resumed",
   refused: "failed: refused by the model",
-  invalid_output: "failed: answer in the wrong form, can be resumed",
+  invalid_output: "failed: invalid output, can be resumed",
   model_error: "failed: model error, can be resumed",
   journal_error: "failed: transcript not written, can be resumed",
   internal_error: "failed: internal error, can be resumed",
@@ -180,7 +180,7 @@ const verbs: Readonly<Record<string, Verb>> = {
   AskUserQuestion: { doing: "asking:", todo: "ask:" },
 };
 
-/** Describes a request that is tried again: `anthropic is overloaded; trying again in 8 s (2 of 5)`. */
+/** Describes a request that will be retried: `anthropic is overloaded; trying again in 8 s (2 of 5)`. */
 export function retryWords({ error, delayMs, attempt, maxAttempts }: ModelRetry): string {
   // The text after the first sentence is advice in case no attempt succeeds.
   const [cause = ""] = oneLine(error).split(/\.(?:\s|$)/, 1);
@@ -204,7 +204,7 @@ export function changeWords(
 const changes = {
   "plan.entered": "plan mode: from here on, the agent only reads",
   "plan.left": "plan mode ended",
-  "run.backgrounded": "from here on in the background",
+  "run.backgrounded": "in the background from here on",
 };
 
 /** `/work/src/price.ts` and others are shown as `price.ts, cart.ts, tax.ts and 2 more`. */

@@ -87,7 +87,7 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
       if (blockJson !== undefined) add(blockJson, block.type === "text" || block.type === "tool_call");
     }
   }
-  // The API rejects empty messages, and an answer may consist only of blocks that other models must not see.
+  // The API rejects empty messages, and a response may consist only of blocks that other models must not see.
   if (count === 0) add('{"type":"text","text":"(no text)"}', true);
   return { text: `${text}]}`, markAt, resultsMarkAt };
 }

@@ -1,8 +1,8 @@
 import type { CallId } from "../../protocol/index.ts";
 
 /**
- * Shortens a call id for the wire. The number of the request is enough to identify a call within one conversation, so
- * the agent's id is cut to one letter. Otherwise the full id would be sent twice with every later request.
+ * Shortens a call id for the wire. The request number is enough to identify a call within one conversation, so the
+ * agent's id is cut to one letter. Otherwise the full id would be sent twice with every later request.
  */
 export function wireCallId(callId: CallId): string {
   return callId.replace(own, (_, agent: string, call: string) => agent.slice(0, 1) + call);

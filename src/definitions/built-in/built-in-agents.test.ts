@@ -56,12 +56,12 @@ describe("built-in agents", () => {
     expect(named("Verification").definition).toMatchObject({ model: "inherit", color: "red", background: true });
   });
 
-  it("tell read-only agents in their prompts that they are read-only", () => {
+  it("that are read-only say so in their prompts", () => {
     for (const name of ["Explore", "Plan"])
       expect(named(name).prompt(environment)).toMatch(/no tools that write files or run commands/);
   });
 
-  it.each(["standard", "compact"] as const)("pass the rules that agents lint applies to all others: %s", (profile) => {
+  it.each(["standard", "compact"] as const)("pass the same lint rules as other agents: %s", (profile) => {
     for (const { definition, prompt } of builtInAgents({ profile })) {
       expect(lintAgent({ definition, body: prompt(environment) })).toEqual([]);
       expect(toolNames).toEqual(expect.arrayContaining([...(definition.tools ?? [])]));
@@ -75,13 +75,13 @@ describe("built-in agents", () => {
     }
   });
 
-  it("point the guide to the documentation and settings of this installation", () => {
+  it("include a guide whose prompt names this installation's documentation and settings", () => {
     const prompt = named("retinue-guide").prompt(environment);
     expect(prompt).toContain("/package/docs");
     expect(prompt).toContain("settings in /home/ada/.retinue");
   });
 
-  it("do not include the guide in a library, however its entry point is spelled", () => {
+  it("do not include the guide in a library, no matter how its entry point is spelled", () => {
     for (const entryPoint of ["sdk", "sdk-ts", "sdk-py", "sdk-cli"]) {
       expect(names({ entryPoint })).not.toContain("retinue-guide");
     }
@@ -97,7 +97,7 @@ describe("built-in agents", () => {
     ]);
   });
 
-  it("are limited to two in the compact profile, with rules and hard limits", () => {
+  it("are reduced to two in the compact profile, with permission rules and hard limits", () => {
     const compact = { profile: "compact" } as const;
     expect(names(compact)).toEqual(["explore", "general"]);
     expect(named("explore", compact).definition).toMatchObject({ maxTurns: 15, timeoutMs: 300_000 });
@@ -113,7 +113,7 @@ describe("built-in agents", () => {
 describe("Verification's prompt", () => {
   const prompt = named("Verification").prompt(environment);
 
-  it("names both ways to fail and the excuses", () => {
+  it("lists both ways to fail and the usual excuses", () => {
     expect(prompt).toContain("Avoiding verification");
     expect(prompt).toContain("satisfied with the surface");
     expect(prompt.match(/^- ".*"/gm)?.length).toBeGreaterThanOrEqual(6);

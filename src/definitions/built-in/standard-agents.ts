@@ -35,7 +35,7 @@ export const generalPurpose: BuiltInAgent = {
 - Do not commit, push or delete anything unless the task says so.`,
 };
 
-/** Tools that change nothing. */
+/** Read-only tools. */
 const readOnlyTools = ["Read", "Grep", "Glob", "LS", "WebFetch", "WebSearch"] as const;
 
 export const explore: BuiltInAgent = {
@@ -75,7 +75,7 @@ const plan: BuiltInAgent = {
     name: "Plan",
     source: "built-in",
     description:
-      "Designs a change: steps, risks, key files; read-only. Use it when several files or designs are in play.",
+      "Designs a change without making it, and reports the steps, the risks and the key files. Use it when a change affects several files or could be made in several ways.",
     tools: readOnlyTools,
     model: "inherit",
     omitProjectContext: true,
@@ -106,7 +106,7 @@ const bash: BuiltInAgent = {
     name: "Bash",
     source: "built-in",
     description:
-      "Runs shell commands and reports the relevant output. Use it when the output is very long, as in a full test run, but not for commands that take longer than 10 minutes. It does not edit code.",
+      "Runs shell commands and reports the relevant output. Use it when you need little of a very long output, such as the failures in a full test run, but not for commands that take longer than 10 minutes. It does not edit code.",
     tools: ["Bash"],
     model: "inherit",
   },
@@ -183,7 +183,7 @@ export const retinueGuide: BuiltInAgent = {
     name: "retinue-guide",
     source: "built-in",
     description:
-      "Answers questions about Retinue itself. Use it when the user asks what it can do or how. Not for their code.",
+      "Answers questions about Retinue itself. Use it when the user asks what Retinue can do or how to use it, but not for questions about the user's code.",
     tools: ["Glob", "Grep", "Read", "WebFetch", "WebSearch"],
     model: "small",
     permissionMode: "dontAsk",
@@ -214,7 +214,7 @@ const verification: BuiltInAgent = {
     name: "Verification",
     source: "built-in",
     description:
-      "Tests finished work by trying to break it in a scratch copy, with uncommitted changes but without ignored files such as node_modules. Use it when an important change is done. Needs a git repository. Does not fix bugs; after a fix, start a new one.",
+      "Tests finished work by trying to break it in a scratch copy of the git repository, with uncommitted changes but without ignored files such as node_modules. Use it when an important change is done. It does not fix bugs; after a fix, start a new one.",
     tools: [
       "Read",
       "Write",

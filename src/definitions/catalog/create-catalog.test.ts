@@ -28,7 +28,7 @@ describe("names that look like another agent's", () => {
 });
 
 describe("the agent that takes precedence", () => {
-  it("comes from the higher source", () => {
+  it("comes from the source with the higher precedence", () => {
     const entries = definitionSources.map((source) => entry("a", source));
     for (let count = 1; count <= entries.length; count += 1) {
       const catalog = createCatalog(entries.slice(0, count));
@@ -54,7 +54,7 @@ describe("the agent that takes precedence", () => {
     expect(diagnostics).toMatchObject([{ code: "settings_agent_hidden", file: "/h/settings.json" }]);
   });
 
-  it("comes from the first path if one directory has two, with a report", () => {
+  it("comes from the first path if one directory defines it twice, with a report", () => {
     const one = entry("a", "user", { file: "/h/1.md" });
     const two = entry("a", "user", { file: "/h/2.md" });
     const { agents, diagnostics } = createCatalog([two, one]);
@@ -105,7 +105,7 @@ describe("find", () => {
     expect(catalog.find(asked)).toBeUndefined();
   });
 
-  it("prefers an agent whose name is an alias to the alias", () => {
+  it("prefers an agent's own name to another agent's alias", () => {
     const own = entry("explore", "user");
     expect(createCatalog([entry("Explore", "built-in"), own]).find("explore")?.agent).toBe(own);
   });
@@ -171,7 +171,7 @@ describe("in any set of agents", () => {
     );
   });
 
-  it("each agent loses at most once, and none disappears", () => {
+  it("each agent is overridden at most once, and none disappears", () => {
     fc.assert(
       fc.property(anyEntries, (entries) => {
         const { agents, overrides } = createCatalog(entries);

@@ -25,7 +25,7 @@ describe("a line", () => {
     expect(delegationList([agent("a", more)]).text).toBe(line);
   });
 
-  it("is omitted for a hidden agent, which costs nothing and does not make the list incomplete", () => {
+  it("is omitted for a hidden agent, without making the list incomplete", () => {
     const list = delegationList([agent("a"), agent("b", { hidden: true }), agent("c", { hidden: false })]);
     expect(list.text).toBe("- a: Does it. (Tools: All tools)\n- c: Does it. (Tools: All tools)");
     expect(list.agents.map(({ name }) => name)).toEqual(["a", "c"]);
@@ -52,7 +52,7 @@ describe("many agents", () => {
     }),
   );
 
-  it("take at most 8,000 tokens, and all of them can still be named", () => {
+  it("take up at most 8,000 tokens, and every name is still listed", () => {
     const { text, tokens, complete, agents } = delegationList(many);
     expect(tokens).toBe(estimateTokens(text));
     expect(tokens).toBeLessThanOrEqual(8_000);
@@ -63,20 +63,20 @@ describe("many agents", () => {
     for (const { name } of many.slice(0, 10)) expect(text).toContain(`- ${name}: Works`);
   });
 
-  it("all keep a line as long as shorter lines are useful", () => {
+  it("all keep their own line as long as shortening the lines is enough", () => {
     const { complete, tokens } = delegationList(many.slice(0, 150));
     expect(complete).toBe(true);
     expect(tokens).toBeLessThanOrEqual(8_000);
   });
 
-  it("are only counted if not even their names fit", () => {
+  it("are only counted if even their names do not fit", () => {
     const { text, tokens } = delegationList(many, { maxTotal: 300 });
     expect(tokens).toBeLessThanOrEqual(300);
     expect(text).toMatch(/And \d+ more: /);
   });
 });
 
-it("stays within the limits and produces the same bytes in any order", () => {
+it("the list stays within its limits and does not depend on the order of the agents", () => {
   const anyAgent = fc.record({
     name: fc.string({ minLength: 1, maxLength: 30 }),
     description: fc.string({ maxLength: 900, unit: "grapheme" }),

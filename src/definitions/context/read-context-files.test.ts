@@ -78,7 +78,7 @@ describe("context files", () => {
     expect(result.diagnostics).toEqual([]);
   });
 
-  it("report circular, missing and too deeply nested imports", () => {
+  it("are reported for circular, missing and too deeply nested imports", () => {
     inProject("AGENTS.md", "\n@a.md @gone.md @someone");
     inProject("a.md", "@AGENTS.md");
     expect(codes(read())).toEqual([
@@ -92,7 +92,7 @@ describe("context files", () => {
     expect(codes(deep)).toEqual([["import_too_deep", 1]]);
   });
 
-  it("never include outside files or secrets from the home directory, even through links", () => {
+  it("never include files outside the project or secrets from the home directory, even through links", () => {
     write(join(place, "outside.md"), "secret");
     write(join(home, ".ssh/key.md"), "secret");
     write(join(home, "token"), "secret");
@@ -129,7 +129,7 @@ describe("context files", () => {
     expect(codes(read())).toEqual([["context_not_text", 1]]);
   });
 
-  it("are only the user's own without a project", () => {
+  it("are only the user's own if there is no project", () => {
     write(join(home, ".agents/AGENTS.md"), "mine");
     write(join(home, ".claude/CLAUDE.md"), "other");
     inProject("AGENTS.md", "project");

@@ -15,7 +15,7 @@ afterEach(() => rmSync(place, { recursive: true, force: true }));
 const open = (scope: "user" | "project" | "local", agent = "reviewer") =>
   openMemory({ scope, agent, stateHome: join(place, "home/.retinue"), projectRoot: join(place, "project") });
 
-it("opens a memory directory that need not exist, and creates nothing", () => {
+it("opens a memory directory that does not exist yet, and creates nothing", () => {
   expect(open("user")).toEqual({
     ok: true,
     exists: false,
@@ -24,7 +24,7 @@ it("opens a memory directory that need not exist, and creates nothing", () => {
   expect(existsSync(join(place, "home"))).toBe(false);
 });
 
-it("has an index once a note has been written", () => {
+it("reads the index once a note has been written", () => {
   const directory = join(place, "project/.retinue/agent-memory-local/reviewer");
   mkdirSync(directory, { recursive: true });
   writeFileSync(join(directory, "MEMORY.md"), "- tabs\n");
@@ -73,7 +73,7 @@ it("ignores a memory below a relative state directory, which a project could pro
   expect(opened).toEqual({ ok: false, problem: "home is not an absolute path" });
 });
 
-it("stays in its folder for every agent name", () => {
+it("keeps the memory in its folder, whatever the agent's name", () => {
   const parts = fc.constantFrom("..", ".", "/", "\\", "~", "\0", "a", "%2e%2e", "…", ":", " ");
   const name = fc.array(parts, { maxLength: 8 }).map((all) => all.join(""));
   fc.assert(

@@ -110,7 +110,7 @@ describe("installPlugin", () => {
     });
   });
 
-  it("disables a plugin that differs from what was approved", async () => {
+  it("disables a plugin that has changed since it was approved", async () => {
     const home = place({});
     await installPlugin(place({ [manifest]: '{"name": "kit"}', "agents/a.md": agent }), { home, source: "" });
     const [[name, record] = []] = [...readPluginRecords(home).records];

@@ -38,7 +38,7 @@ describe("alphabets", () => {
     expect(mixesAlphabets(name)).toBe(false);
   });
 
-  it("are named together with the confusable letters", () => {
+  it("are listed with the confusable letters", () => {
     expect(namedLetters("Exp\u04cfor\u200be")).toBe('"ӏ" (Cyrillic, U+04CF), an invisible character (U+200B)');
   });
 });

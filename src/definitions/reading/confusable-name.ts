@@ -1,6 +1,6 @@
 import type { AgentDefinition, Diagnostic } from "../../protocol/index.ts";
 
-/** Letters that look like a Latin letter. Limited on purpose to letters that imitate those in ASCII names. */
+/** Letters that look like a Latin letter. Deliberately limited to letters that imitate those in ASCII names. */
 const lookAlikes = new Map<string, string>([
   ...pairs("аᴀɑαẚ", "a"),
   ...pairs("АΑ", "a"),

@@ -1,4 +1,4 @@
-/** A realistic definition and the fields that it must result in. All samples load. */
+/** A realistic definition and the fields that it must produce. All samples load. */
 export interface Sample {
   readonly title: string;
   readonly text: string;

@@ -48,7 +48,7 @@ describe("a name", () => {
   });
 });
 
-describe("the files people write", () => {
+describe("agent files", () => {
   it.each(samples)("are read: $title", async ({ text, name, description, tools }) => {
     const { definition, body } = await read(text);
     expect(definition?.name).toBe(name);
@@ -72,7 +72,7 @@ describe("the files people write", () => {
   });
 
   it.each([0, 10_000])(
-    "are read if text follows the closing line, %i bytes above a rule in the body",
+    "are read if text follows the closing dashes directly, %i bytes above a horizontal rule in the body",
     async (length) => {
       const prompt = `You are thorough.\n${"x".repeat(300 + length)}\n\n---\n\nWrite short reports.\n`;
       const { definition, body } = await read(`---\nname: a\ndescription: d\n---${prompt}`);
@@ -81,7 +81,7 @@ describe("the files people write", () => {
     },
   );
 
-  it("are read to the end of long frontmatter, wherever it is", async () => {
+  it("are read to the end of their frontmatter, whatever its length", async () => {
     for (let length = 400; length < 1200; length += 7) {
       const { definition, body } = await read(
         `---\ndescription: ${"d".repeat(length)}\n---\n\nBody.\n${"x".repeat(5000)}`,
@@ -91,14 +91,14 @@ describe("the files people write", () => {
     }
   });
 
-  it("are read leniently where YAML is invalid, with the position and reason", async () => {
+  it("are read leniently if their YAML is invalid, and the position and reason are reported", async () => {
     const { diagnostics } = await read("---\nname: a\ndescription: Use on: x\ntools: Read\n---\n");
     expect(diagnostics).toMatchObject([{ severity: "warning", file, line: 3, code: "yaml_error" }]);
     expect(diagnostics[0]?.message).toContain('An unquoted value contains ": "');
     expect(diagnostics[0]?.fix).toContain("double quotes");
   });
 
-  it("are read without mistaking lines of an example for fields", async () => {
+  it("may contain examples whose lines look like fields", async () => {
     const { definition } = await read(
       '---\ndescription: Helps: a lot\n<example>\nuser: "x"\nassistant: "y"\nnote: z\n</example>\nmodel: haiku\n---\n',
     );
@@ -106,7 +106,7 @@ describe("the files people write", () => {
     expect(definition?.extra).toBeUndefined();
   });
 
-  it("keep unknown fields, and misspelled ones are reported with their line", async () => {
+  it("keep unknown fields, and misspelled fields are reported with their line", async () => {
     const { definition, diagnostics } = await withFields("emoji: x\neffrot: high\nvibe: calm\nmodle: opus");
     expect(definition?.extra).toEqual({ emoji: "x", effrot: "high", vibe: "calm", modle: "opus" });
     expect(definition?.effort).toBeUndefined();
@@ -127,7 +127,7 @@ describe("the files people write", () => {
     ]);
   });
 
-  it("are reported if the description is misspelled, with the line", async () => {
+  it("are reported with the line if the description field is misspelled", async () => {
     const { definition, diagnostics } = await read("---\nname: a\ncolor: red\ndescripton: Does it.\n---\n");
     expect(definition).toBeUndefined();
     expect(diagnostics).toContainEqual({
@@ -150,7 +150,7 @@ it.each([
   expect(diagnostics).toContainEqual(expect.objectContaining({ code: "yaml_error", line }));
 });
 
-describe("invalid files", () => {
+describe("unusual files", () => {
   it.each([
     ["# Title\n\nText.\n", "no_frontmatter", 1],
     ["", "no_frontmatter", 1],
@@ -226,7 +226,7 @@ describe("invalid files", () => {
     expect(codes.filter((code) => /yaml/.test(code))).toEqual([]);
   });
 
-  it("may use property names of the language as ordinary names", async () => {
+  it("may use JavaScript property names such as constructor", async () => {
     const { definition } = await read(
       "---\nname: toString\ndescription: d\n__proto__: {polluted: true}\nconstructor: x\n---\n",
     );
@@ -245,7 +245,7 @@ describe("invalid files", () => {
   });
 });
 
-describe("rights", () => {
+describe("permission fields", () => {
   it.each([
     ["tools: [Read, 5]", "unreadable_tools"],
     ["tools: 5", "unreadable_tools"],
@@ -263,7 +263,7 @@ describe("rights", () => {
     ["permission:", "unreadable_permission"],
     ["tools: Read\nallowed-tools: Bash", "duplicate_field"],
     ["tools: Read\ntools: Bash", "duplicate_field"],
-  ])("with %j prevent the file from loading", async (frontmatter, code) => {
+  ])("in %j prevent the file from loading", async (frontmatter, code) => {
     const { definition, diagnostics } = await withFields(frontmatter);
     expect(definition).toBeUndefined();
     expect(diagnostics.find(({ severity }) => severity === "error")).toMatchObject({ code });
@@ -281,7 +281,7 @@ describe("rights", () => {
     ["tools: NoSuchTool", { tools: ["NoSuchTool"] }],
     ["allowed_tools: Read\ndisallowed-tools: [Bash, Write]", { tools: ["Read"], disallowedTools: ["Bash", "Write"] }],
     ['tools: "*"\ndisallowedTools: Bash(rm:*)', { disallowedTools: ["Bash(rm:*)"] }],
-  ])("%j never grants more than listed", async (frontmatter, expected) => {
+  ])("%j never grants more than it lists", async (frontmatter, expected) => {
     const { definition } = await withFields(frontmatter);
     expect({ tools: definition?.tools, disallowedTools: definition?.disallowedTools }).toEqual(expected);
   });
@@ -305,16 +305,19 @@ describe("rights", () => {
     ["permission-mode: acceptEdit", "acceptEdits"],
     ["permissionMode: bypassPermision", "bypassPermissions"],
     ["approvalMode: aut-edit", "auto-edit"],
-  ])("%s is rejected with the field, the value, the allowed values and the nearest one", async (line, meant) => {
-    const [key = "", value] = line.split(": ");
-    const { definition, diagnostics } = await withFields(line, "user");
-    expect(definition).toBeUndefined();
-    expect(diagnostics).toMatchObject([{ severity: "error", line: 4, code: "unreadable_mode" }]);
-    const { message, fix } = diagnostics[0]!;
-    expect(message).toContain(`"${key}" is "${value}", which is not a permission mode.`);
-    const allowed = key === "approvalMode" ? "plan, default, auto-edit, yolo" : permissionModes.join(", ");
-    expect(fix).toBe(`Did you mean "${meant}"? Allowed: ${allowed}.`);
-  });
+  ])(
+    "%s is rejected with a message that names the field, the value, the allowed values and the closest one",
+    async (line, meant) => {
+      const [key = "", value] = line.split(": ");
+      const { definition, diagnostics } = await withFields(line, "user");
+      expect(definition).toBeUndefined();
+      expect(diagnostics).toMatchObject([{ severity: "error", line: 4, code: "unreadable_mode" }]);
+      const { message, fix } = diagnostics[0]!;
+      expect(message).toContain(`"${key}" is "${value}", which is not a permission mode.`);
+      const allowed = key === "approvalMode" ? "plan, default, auto-edit, yolo" : permissionModes.join(", ");
+      expect(fix).toBe(`Did you mean "${meant}"? Allowed: ${allowed}.`);
+    },
+  );
 
   it.each([
     "permissionMode: yolo",
@@ -389,7 +392,7 @@ describe("rights", () => {
     ["permission: {Baash: deny}", "permission", "Baash", "Bash"],
     ["required-tools: [Grpe]", "required-tools", "Grpe", "Grep"],
     ["tools: {Read: true, wrte: false}", "tools", "wrte", "Write"],
-  ])("warn if an entry names no tool: %s", async (line, field, tool, meant) => {
+  ])("cause a warning if an entry names no tool: %s", async (line, field, tool, meant) => {
     const { definition, diagnostics } = await read(`---\nname: a\ndescription: Does it.\n${line}\n---\n`);
     expect(definition).toBeDefined();
     expect(diagnostics).toEqual([
@@ -423,7 +426,7 @@ describe("rights", () => {
     ]);
   });
 
-  it("ignore mode, hooks and servers from a plugin", async () => {
+  it("do not include mode, hooks and servers in a plugin's agent", async () => {
     const { definition, codes } = await withFields(
       "permissionMode: acceptEdits\nhooks: {Stop: [{command: x}]}\nmcpServers: [db]",
       "plugin",
@@ -485,13 +488,13 @@ describe("fields", () => {
     "isolation: remote",
     "mcpServers: 5",
     "skills: {a: b}",
-  ])("omits %s with a warning", async (frontmatter) => {
+  ])("are left out with a warning if invalid: %s", async (frontmatter) => {
     const { definition, diagnostics } = await withFields(frontmatter);
     expect(Object.keys(definition ?? {}).sort()).toEqual(["description", "file", "name", "source"]);
     expect(diagnostics).toMatchObject([{ severity: "warning", code: "wrong_type", line: 4 }]);
   });
 
-  it("reports hooks in other formats and keeps none of them", async () => {
+  it("do not include hooks in other formats, which are reported", async () => {
     const { definition, codes } = await withFields(
       "hooks:\n  pre: echo a\n  PreToolUse:\n    - {type: prompt, prompt: x}",
     );
@@ -499,7 +502,7 @@ describe("fields", () => {
     expect(codes).toEqual(["warning foreign_hooks", "warning foreign_hooks"]);
   });
 
-  it("does not load a disabled agent", async () => {
+  it("can disable the agent", async () => {
     expect(await withFields("disable: true")).toMatchObject({ definition: undefined, codes: ["notice disabled"] });
     expect((await withFields("disable: false")).definition).toBeDefined();
     expect((await withFields("disable: perhaps")).definition).toBeUndefined();

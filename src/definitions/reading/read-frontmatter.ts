@@ -104,7 +104,7 @@ function describeMissing(found: Exclude<SplitFrontmatter, { kind: "found" }>): O
       line: found.line,
       code: "unclosed_frontmatter",
       message: "The frontmatter has no closing line.",
-      fix: 'Put a line "---" after the last field.',
+      fix: 'Put a "---" line after the last field.',
     };
   return {
     line: 1,
@@ -123,8 +123,8 @@ function startsWithField(text: string, isKnown: (key: string) => boolean): boole
 const unopened = {
   line: 1,
   code: "unopened_frontmatter",
-  message: 'The line "---" is missing before the first field, so the file defines nothing.',
-  fix: 'Begin the file with a line "---", and put another one after the last field.',
+  message: 'The "---" line before the first field is missing, so the file defines nothing.',
+  fix: 'Begin the file with a "---" line, and put another one after the last field.',
 } as const;
 
 const fileTooLarge = {

@@ -32,7 +32,7 @@ describe("readSkillFile", () => {
     expect((await read(`description: d\n${line}`)).definition?.allowedTools).toEqual(expected);
   });
 
-  it("keeps fields of the open format silently, and unknown ones with a report", async () => {
+  it("keeps fields of the open format silently, and reports unknown ones", async () => {
     const { definition, diagnostics } = await read("description: d\nlicense: MIT\nargument-hint: version\nvibe: calm");
     expect(definition?.extra).toEqual({ license: "MIT", argumentHint: "version", vibe: "calm" });
     expect(diagnostics).toMatchObject([{ code: "unknown_field", severity: "notice" }]);
@@ -52,7 +52,7 @@ describe("readSkillFile", () => {
   });
 
   it.each(["disallowed-tools: Write", "context: inline", "agent: Explore", "model: opus", "hooks: {}", "shell: bash"])(
-    "loads, and reports that %s has no effect",
+    "loads the file, and reports that %s has no effect",
     async (line) => {
       const { definition, diagnostics } = await read(`description: d\n${line}`);
       expect(definition).toBeDefined();
@@ -63,7 +63,7 @@ describe("readSkillFile", () => {
   it.each([
     ["context: fork", { agent: "general-purpose" }],
     ["context: FORK\nagent: Explore\nmodel: haiku", { agent: "Explore", model: "haiku" }],
-  ])("runs as a subagent with %j", async (lines, fork) => {
+  ])("reads a skill that runs as a subagent: %j", async (lines, fork) => {
     const { definition, diagnostics } = await read(`description: d\n${lines}`);
     expect(definition?.fork).toEqual(fork);
     expect(diagnostics).toEqual([]);
@@ -74,7 +74,7 @@ describe("readSkillFile", () => {
     expect(diagnostics).toMatchObject([{ code: "unused_field", message: expect.stringContaining("general-purpose") }]);
   });
 
-  it("hides a skill from the model if its author says so, even unclearly", async () => {
+  it("hides a skill from the model if its author disables invocation, even with an invalid value", async () => {
     expect((await read("description: d\ndisable-model-invocation: true")).definition?.modelInvocable).toBe(false);
     expect((await read("description: d\ndisable-model-invocation: false")).definition?.modelInvocable).toBe(true);
     expect((await read("description: d\ndisable-model-invocation: 7")).definition?.modelInvocable).toBe(false);

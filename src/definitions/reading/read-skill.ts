@@ -116,7 +116,7 @@ function readDisableInvocation(reader: FieldReader<SkillField>): boolean {
   return value ?? true;
 }
 
-/** Reads which agent the skill runs as. Only skills with `context: fork` run as an agent. */
+/** Determines which agent the skill runs as. Only skills with `context: fork` run as an agent. */
 function readFork(reader: FieldReader<SkillField>): SkillFork | undefined {
   const context = reader.get("context")?.value;
   if (typeof context !== "string" || context.trim().toLowerCase() !== "fork") return undefined;

@@ -32,7 +32,7 @@ const load = async (plugins: SnapshotPlugin[] = []) =>
   loadSnapshot({ cwd: project, home, stateHome: join(home, ".retinue"), trusted: true, plugins });
 
 describe("skills", () => {
-  it("are files: a directory in place of one is reported", async () => {
+  it("must be files: a directory in place of one is reported", async () => {
     const wrong = join(project, ".agents/skills/deploy/SKILL.md");
     mkdirSync(wrong, { recursive: true });
     const { skills, diagnostics } = await load();
@@ -40,7 +40,7 @@ describe("skills", () => {
     expect(diagnostics).toMatchObject([{ severity: "error", file: wrong, code: "not_a_file" }]);
   });
 
-  it("come from all sources, the highest first", async () => {
+  it("come from all sources, and the source with the highest precedence comes first", async () => {
     skill(join(project, ".agents/skills/deploy"), "agents");
     const hidden = skill(join(project, ".claude/skills/deploy"), "claude");
     skill(join(project, ".claude/skills/group/review"), "review");
@@ -60,7 +60,7 @@ describe("skills", () => {
     expect(diagnostics.map(({ file: at }) => at)).toContain(hidden);
   });
 
-  it("are found with a leading slash and by a plugin's bare name; for a missing one, the nearest name is suggested", async () => {
+  it("are found with a leading slash and without the plugin's name, with a suggestion for a missing one", async () => {
     skill(join(project, ".claude/skills/deploy"), "d");
     const file = skill(join(place, "kit/skills/pack"), "pack");
     const { skills } = await load([
@@ -108,7 +108,7 @@ describe("skills", () => {
     ]);
   });
 
-  it("are not looked for inside other skills", async () => {
+  it("are not searched for inside other skills", async () => {
     skill(join(project, ".claude/skills/outer"), "outer");
     skill(join(project, ".claude/skills/outer/examples/inner"), "inner");
     expect((await load()).skills.map(({ definition }) => definition.name)).toEqual(["outer"]);

@@ -18,7 +18,7 @@ describe("the list", () => {
     expect(shelf?.list()).toBe("- a: Does it.\n- b: Does it. Before a release.");
   });
 
-  it("is empty without such a skill", () => {
+  it("is empty if models may load no skill", () => {
     expect(createSkillCatalog([])).toBeUndefined();
     expect(createSkillCatalog([hidden])).toBeUndefined();
   });
@@ -30,7 +30,7 @@ describe("the list", () => {
     expect(longer).toBe(`- a: ${"x".repeat(1_534)}…`);
   });
 
-  it("takes at most 4,000 tokens, and every skill can still be named", () => {
+  it("takes up at most 4,000 tokens, and still names every skill", () => {
     const many = Array.from({ length: 300 }, (_, index) =>
       skill(`skill-${index}`, { description: "word ".repeat(80) }),
     );
@@ -39,7 +39,7 @@ describe("the list", () => {
     for (const { definition } of many) expect(text).toContain(definition.name);
   });
 
-  it("has the same bytes in any order", () => {
+  it("does not depend on the order of the skills", () => {
     const names = fc.uniqueArray(fc.stringMatching(/^[a-z]{1,8}$/), { minLength: 1, maxLength: 12 });
     const shuffled = names.chain((all) =>
       fc.tuple(fc.constant(all), fc.shuffledSubarray(all, { minLength: all.length })),
@@ -68,13 +68,13 @@ describe("loading", () => {
     expect(await shelf?.load(name)).toEqual({ ok: true, name: found, body: `How to ${found}.\n`, directory });
   });
 
-  it("suggests the nearest name for an unknown one, but no skill that is hidden from models", async () => {
+  it("suggests the nearest name for an unknown one, but never a skill that is hidden from models", async () => {
     const loaded = await shelf?.load("deplo");
     expect(loaded).toEqual({ ok: false, message: 'There is no skill "deplo". Similar names: deploy, kit:pack.' });
     expect(await shelf?.load("../../etc/passwd")).toMatchObject({ ok: false });
   });
 
-  it("refuses a skill that its author hides from models, with the reason", async () => {
+  it("refuses a skill that its author hides from models, and explains why", async () => {
     const loaded = await shelf?.load("secret");
     expect(loaded).toMatchObject({ ok: false, message: expect.stringContaining("disable-model-invocation") });
   });

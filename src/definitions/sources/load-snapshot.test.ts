@@ -45,8 +45,8 @@ const load = (more: Partial<SnapshotOptions> = {}) =>
 
 const names = (agents: readonly { definition: { name: string } }[]) => agents.map(({ definition }) => definition.name);
 
-describe("sources", () => {
-  it("are read with subfolders, only .md files, with bodies on demand", async () => {
+describe("definition files", () => {
+  it("are all .md files in the folder and its subfolders, with bodies read on demand", async () => {
     agent(join(project, ".claude/agents/one.md"), "one");
     const deep = agent(join(project, ".claude/agents/team/deep/two.MD"), "two");
     agent(join(project, ".claude/agents/three.txt"), "three");
@@ -85,7 +85,7 @@ describe("sources", () => {
     expect(createCatalog(agents).find("lint")?.by).toBe("plugin");
   });
 
-  it("use .agents/agents instead of .claude/agents, and report hidden files", async () => {
+  it("come from .agents/agents instead of .claude/agents, with a report about the hidden ones", async () => {
     agent(join(project, ".agents/agents/one.md"), "one");
     const other = agent(join(project, ".claude/agents/two.md"), "two");
     const first = await load();
@@ -96,7 +96,7 @@ describe("sources", () => {
     expect(merged.diagnostics).toEqual([]);
   });
 
-  it("let the nearest of nested projects win", async () => {
+  it("in the nearest of several nested directories take precedence", async () => {
     agent(join(project, ".claude/agents/a.md"), "a", "far");
     agent(join(project, ".claude/agents/b.md"), "b", "far");
     agent(join(project, "packages/x/.agents/agents/z.md"), "a", "near");
@@ -106,7 +106,7 @@ describe("sources", () => {
     expect(catalog.overrides).toMatchObject([{ rule: "nearest" }]);
   });
 
-  it("end at the git root and at the home directory", async () => {
+  it("above the git root or the home directory are not read", async () => {
     agent(join(place, ".claude/agents/above.md"), "above");
     agent(join(home, ".claude/agents/mine.md"), "mine");
     mkdirSync(join(home, "work/inner"), { recursive: true });
@@ -123,7 +123,7 @@ describe("sources", () => {
     expect(names((await load({ cwd: join(project, "inner") })).agents)).toEqual(["mine"]);
   });
 
-  it("stop below a directory that others can write to, whatever it contains", async () => {
+  it("in a world-writable directory above the working directory are not read", async () => {
     agent(join(project, ".claude/agents/planted.md"), "planted");
     agent(join(project, "mine/.claude/agents/own.md"), "own");
     const cwd = join(project, "mine");
@@ -132,7 +132,7 @@ describe("sources", () => {
     expect(names((await load({ cwd })).agents)).toEqual(["own"]);
   });
 
-  it("include files up to 256 KB, and report larger ones", async () => {
+  it("are read up to 256 KB, and larger ones are reported", async () => {
     const text = agentText("large").padEnd(256 * 1024, "x");
     write(join(project, ".claude/agents/large.md"), text);
     const over = write(join(project, ".claude/agents/over.md"), `${agentText("over").padEnd(256 * 1024, "x")}x`);
@@ -147,7 +147,7 @@ describe("sources", () => {
     ]);
   });
 
-  it("report everything that can't be read, with advice, and load the rest", async () => {
+  it("are reported with a suggested fix if they can't be read, and the rest are loaded", async () => {
     const agents = join(project, ".claude/agents");
     agent(join(agents, "good.md"), "good");
     agent(join(agents, "folder.md/inner.md"), "inner");
@@ -171,7 +171,7 @@ describe("sources", () => {
     ["a link to nothing", (path: string) => symlinkSync("nothing", path), "link_broken"],
     ["a pipe", (path: string) => execFileSync("mkfifo", [path]), "unreadable_directory"],
     ["a file", (path: string) => writeFileSync(path, "x"), "unreadable_directory"],
-  ])("report that their directory is %s", async (_, make, code) => {
+  ])("are not found if their directory is %s, which is reported", async (_, make, code) => {
     const directory = join(project, ".agents/agents");
     mkdirSync(dirname(directory));
     make(directory);
@@ -182,7 +182,7 @@ describe("sources", () => {
     expect(diagnostics[0]?.fix).toMatch(/\w/);
   });
 
-  it("report a directory that is too deep for the system to open", async () => {
+  it("are not found in a directory that is too deep for the system to open, which is reported", async () => {
     const nested = (count: number) => Array.from({ length: count }, () => "d".repeat(240)).join("/");
     const [elsewhere, cwd] = [join(place, "elsewhere"), join(project, nested(9))];
     mkdirSync(join(elsewhere, "agents", nested(8)), { recursive: true });
@@ -203,7 +203,7 @@ describe("sources", () => {
     expect(diagnostics.map(({ code }) => code)).toContain("unreadable_directory");
   });
 
-  it("load all other files if one is invalid", async () => {
+  it("are all loaded except the invalid ones", async () => {
     agent(join(project, ".claude/agents/a.md"), "a");
     const bad = write(join(project, ".claude/agents/bad.md"), "---\nname: bad\n---\nNo description.\n");
     execFileSync("mkfifo", [join(project, ".claude/agents/pipe.md")]);
@@ -213,16 +213,16 @@ describe("sources", () => {
   });
 });
 
-describe("a project that is trusted only in part", () => {
+describe("a partly trusted project", () => {
   const app = () => join(project, "app");
   const loadPart = () => load({ cwd: app(), trustedRoot: app() });
 
-  it("is not opened above that part", async () => {
+  it("is not read above the trusted part", async () => {
     agent(join(app(), ".agents/agents/near.md"), "near");
     write(join(app(), "AGENTS.md"), "near");
     mkdirSync(join(project, ".agents/agents"), { recursive: true });
     mkdirSync(join(project, ".agents/skills/s"), { recursive: true });
-    // If these files were read, each of them would be reported.
+    // Each of these files would be reported if it were read.
     for (const name of ["AGENTS.md", "CLAUDE.md", ".agents/agents/a.md", ".agents/skills/s/SKILL.md"]) {
       execFileSync("mkfifo", [join(project, name)]);
     }
@@ -234,7 +234,7 @@ describe("a project that is trusted only in part", () => {
     expect(diagnostics).toEqual([]);
   });
 
-  it("follows no links or imports above that part, not even into the user's home", async () => {
+  it("can't link to or import files above the trusted part, not even in the user's home", async () => {
     project = join(home, "project");
     mkdirSync(join(project, ".git"), { recursive: true });
     const above = agent(join(project, "above.md"), "above");
@@ -253,7 +253,7 @@ describe("a project that is trusted only in part", () => {
     expect(diagnostics[1]?.message).toContain(`is outside ${app()}, the only part of the project that you trust`);
   });
 
-  it("is read in full if a directory above it is trusted, and not at all if trust is elsewhere", async () => {
+  it("is read in full if a directory above it is trusted, and not at all if only another directory is", async () => {
     agent(join(project, ".claude/agents/a.md"), "a");
     mkdirSync(app());
     expect(names((await load({ cwd: app(), trustedRoot: place })).agents)).toEqual(["a"]);
@@ -262,7 +262,7 @@ describe("a project that is trusted only in part", () => {
 });
 
 describe("links", () => {
-  it("that stay in the project are followed, and others are refused", async () => {
+  it("that stay in the project are followed, and all others are refused", async () => {
     agent(join(project, "shared/inside.md"), "inside");
     const secret = agent(join(place, "elsewhere/outside.md"), "outside");
     mkdirSync(join(project, ".claude/agents"), { recursive: true });
@@ -313,7 +313,7 @@ describe("an untrusted workspace", () => {
   });
 });
 
-describe("a home that is not absolute", () => {
+describe("a relative home directory", () => {
   it("is not resolved against the working directory", async () => {
     agent(join(home, ".claude/agents/planted.md"), "planted");
     write(join(home, "AGENTS.md"), "planted");
@@ -325,7 +325,7 @@ describe("a home that is not absolute", () => {
 });
 
 describe("a snapshot", () => {
-  it("is frozen, and its hash depends on what is in effect", async () => {
+  it("is frozen, and its hash depends on the definitions in effect", async () => {
     const file = agent(join(project, ".claude/agents/a.md"), "a");
     const one = await load();
     expect(Object.isFrozen(one) && Object.isFrozen(one.agents) && Object.isFrozen(one.agents[0]?.definition)).toBe(

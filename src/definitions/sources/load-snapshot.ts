@@ -24,7 +24,7 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
   const { unloaded } = agents;
   const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byLocation);
   for (const loaded of [...parts.agents, ...parts.skills]) {
-    // Freezing the other properties is unnecessary, because they are strings, and would compute them.
+    // The other properties need not be frozen, because they are strings. A deep freeze would also compute them.
     deepFreeze(loaded.definition);
     Object.freeze(loaded);
   }

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { createDeferred } from "./deferred.ts";
 
-it("is settled from outside, once", async () => {
+it("a deferred promise is settled once, from outside", async () => {
   const answered = createDeferred<number>();
   answered.resolve(1);
   answered.resolve(2);
@@ -9,7 +9,7 @@ it("is settled from outside, once", async () => {
   expect(await answered.promise).toBe(1);
 });
 
-it("passes on a rejection", async () => {
+it("a deferred promise can be rejected", async () => {
   const failed = createDeferred();
   failed.reject(new Error("no"));
   await expect(failed.promise).rejects.toThrow("no");

@@ -25,7 +25,7 @@ afterEach(() => {
 });
 
 describe("append file", () => {
-  it("appends text and bytes, and knows its size", async () => {
+  it("appends text and bytes, and tracks its size", async () => {
     const path = join(directory, "a.jsonl");
     const file = openAppendFile(path);
     file.append('{"n":"ä"}\n');
@@ -38,7 +38,7 @@ describe("append file", () => {
     expect(statSync(path).mode & 0o777).toBe(0o600);
   });
 
-  it("creates missing directories only if requested, as private as the file", async () => {
+  it("creates missing directories only if requested, and makes them as private as the file", async () => {
     const path = join(directory, "x/y/a.jsonl");
     expect(() => openAppendFile(path)).toThrow("ENOENT");
     const file = openAppendFile(path, { createDirectory: true });

@@ -81,7 +81,7 @@ describe("a lock", () => {
     const path = lockPath();
     const dead = JSON.stringify({ ...alive, boot: "earlier", nonce: "1" });
     writeFileSync(path, dead);
-    // A contender that was killed between its claim and the replacement leaves this.
+    // A contender leaves these files behind if it is killed between its claim and the replacement.
     const claim = claimPath(path, dead);
     writeFileSync(claim, JSON.stringify({ ...alive, boot: "earlier", nonce: "2" }));
     const lock = acquire(path);
@@ -145,7 +145,7 @@ describe("withFileLock", () => {
     expect(readdirSync(join(file, ".."))).toEqual([]);
   });
 
-  it("is released after work that failed", async () => {
+  it("releases the lock if the work fails", async () => {
     const file = join(directory(), "a");
     await expect(withFileLock(file, () => Promise.reject(new Error("no")))).rejects.toThrow("no");
     expect(await withFileLock(file, async () => 7)).toBe(7);

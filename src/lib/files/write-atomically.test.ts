@@ -34,7 +34,7 @@ describe("writeAtomically", () => {
     expect(readdirSync(directory)).toEqual(["settings.json"]);
   });
 
-  it("gives a new file the requested mode, and keeps that of an existing one", async () => {
+  it("gives a new file the requested mode, and keeps an existing file's mode", async () => {
     const path = join(directory, "settings.json");
     await writeAtomically(path, "1", { mode: 0o644 });
     expect(statSync(path).mode & 0o777).toBe(0o644);

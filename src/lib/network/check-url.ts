@@ -1,6 +1,13 @@
 import { judgeAddress } from "./judge-address.ts";
 
-export type UrlCheck = { readonly ok: true; readonly url: URL } | { readonly ok: false; readonly reason: string };
+export type UrlCheck =
+  | { readonly ok: true; readonly url: URL }
+  | {
+      readonly ok: false;
+      readonly reason: string;
+      /** The URL, if it was refused only because its host is not on the internet. */
+      readonly localUrl?: URL;
+    };
 
 const maxLength = 2_048;
 const localNames = new Set(["localhost", "local", "localdomain", "internal", "intranet", "lan", "home", "corp"]);
@@ -20,9 +27,9 @@ export function checkUrl(text: string): UrlCheck {
   if (!url) return refuse("This is not a valid URL.");
   if (url.username !== "" || url.password !== "") return refuse("A URL with a user name or password can't be fetched.");
   const name = bareHost(url.hostname);
-  const local = localReason(name);
-  if (local !== undefined) return refuse(`${name} ${local}, which is not on the internet.`);
   url.hash = "";
+  const local = localReason(name);
+  if (local !== undefined) return { ...refuse(`${name} ${local}, which is not on the internet.`), localUrl: url };
   return { ok: true, url };
 }
 
@@ -81,6 +88,6 @@ function parse(text: string): URL | undefined {
   }
 }
 
-function refuse(reason: string): UrlCheck {
+function refuse(reason: string): { readonly ok: false; readonly reason: string } {
   return { ok: false, reason };
 }

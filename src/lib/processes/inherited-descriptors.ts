@@ -1,4 +1,5 @@
-import { openSync, readdirSync, readFileSync } from "node:fs";
+import { closeSync, openSync, readdirSync, readFileSync } from "node:fs";
+import { descriptorLimit } from "./process-info.ts";
 
 let inherited: readonly number[] | undefined;
 let nothing: number | undefined;
@@ -9,7 +10,7 @@ let nothing: number | undefined;
  * closes only the lowest descriptors.
  */
 export function replaceInherited(): readonly ("ignore" | number)[] {
-  inherited ??= inheritedDescriptors();
+  inherited ??= replaceable(inheritedDescriptors());
   const last = inherited.at(-1);
   if (last === undefined) return [];
   nothing ??= openSync("/dev/null", "r");
@@ -17,6 +18,16 @@ export function replaceInherited(): readonly ("ignore" | number)[] {
   return Array.from({ length: last - 2 }, (_, index) =>
     nothing !== undefined && replaced.has(index + 3) ? nothing : "ignore",
   );
+}
+
+/**
+ * Closes the descriptors above this process's limit, because nothing can replace them: starting a process would fail.
+ * They were opened before the limit was lowered. Returns the others.
+ */
+function replaceable(descriptors: readonly number[]): readonly number[] {
+  const limit = descriptorLimit();
+  for (const descriptor of descriptors) if (descriptor >= limit) closeSync(descriptor);
+  return descriptors.filter((descriptor) => descriptor < limit);
 }
 
 /** Lists the descriptors that children inherit, in order. Does not include descriptors that Node itself opens. */

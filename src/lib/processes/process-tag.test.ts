@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { carriesTag, tagEnvironment } from "./process-tag.ts";
 
-it("puts its own tags after those it was started with", () => {
+it("puts new tags after inherited ones", () => {
   expect(tagEnvironment({ A: "1", RETINUE_TAG: "stale" }, ["run-1", "call-2"], "outer")).toEqual({
     A: "1",
     RETINUE_TAG: "outer:run-1:call-2",

@@ -6,8 +6,8 @@ const variable = "RETINUE_TAG";
 const separator = ":";
 
 /**
- * Adds the tags of a process to its environment. Tags that this process was started with stay in front, so that a
- * program that ends this process also finds the processes that this process started.
+ * Adds tags to the environment of a new process. Tags that this process itself was started with stay in front, so that
+ * a program that ends this process also finds the new one.
  */
 export function tagEnvironment(
   env: Readonly<Record<string, string | undefined>>,
@@ -75,7 +75,7 @@ function withParents(info: ProcessInfo): readonly ProcessInfo[] {
 
 /**
  * Returns true if this process belongs to another process's session. The other process may have ended. Processes that
- * `startProcess` starts, and their children, can't enter the session of their starter.
+ * `startProcess` starts, and their children, can't enter the session of the process that started them.
  */
 export function isInSessionOf({ host, boot, startTime, session }: ProcessIdentity): boolean {
   const own = readProcess(process.pid)?.session;

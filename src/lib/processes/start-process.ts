@@ -89,8 +89,8 @@ export function startProcess(request: ProcessRequest): StartedProcess {
 }
 
 /**
- * Starts the process and catches errors that Node throws, such as for arguments that are too long. Node reports other
- * errors as events.
+ * Starts the process and catches errors that Node throws, for example because an argument is too long. Node reports
+ * other errors as events.
  */
 function spawnOrFail(
   { command, args = [], cwd, stdin, stdinOpen }: ProcessRequest,

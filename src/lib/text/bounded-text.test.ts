@@ -42,7 +42,7 @@ describe("boundText", () => {
     expect(boundText("abc", { maxCharacters: 0 }).text).toBe("");
   });
 
-  it("stays within its limits, splits no pair, and accounts for every character", () => {
+  it("stays within its limits, splits no surrogate pair, and accounts for every character", () => {
     const anyText = fc
       .array(fc.oneof(fc.constantFrom("\n", "👍", "\r\n", "日本", "word "), fc.string()), { maxLength: 120 })
       .map((parts) => parts.join(""));
@@ -123,7 +123,7 @@ describe("text collector", () => {
     expect(headOnly.collected().text).toBe("abc\n[… 3 bytes left out …]\n");
   });
 
-  it("splits no character and returns the same text for any chunks", () => {
+  it("splits no character, and does not depend on how the input is split into chunks", () => {
     const text = fc
       .array(fc.constantFrom("a", "é", "日", "👍", "\n"), { maxLength: 60 })
       .map((parts) => parts.join(""));

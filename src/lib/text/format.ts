@@ -97,7 +97,7 @@ export function readExactly(shown: string): string {
   });
 }
 
-/** Blanks, the start of an escape, control characters, and everything else that needs a closer look. */
+/** Matches blanks, the start of an escape, control characters, and everything else that needs a closer look. */
 const noteworthy = / +|\\(?=u\{)|\p{Cc}|[^\p{ASCII}]/gu;
 
 /**

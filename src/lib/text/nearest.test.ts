@@ -23,7 +23,7 @@ describe("nearest", () => {
     expect(nearest(word, tools, 3)).toEqual([]);
   });
 
-  it("returns several, best first, each once", () => {
+  it("returns several candidates, best first, without duplicates", () => {
     expect(nearest("Web", [...tools, "WebFetch"], 3)).toEqual(["WebFetch", "WebSearch"]);
     expect(nearest("file", ["old", "file_path", "profile"], 5)).toEqual(["file_path", "profile"]);
   });

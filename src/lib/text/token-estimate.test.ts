@@ -14,7 +14,7 @@ describe("estimateTokens", () => {
     expect(estimateTokens(text)).toBe(expected);
   });
 
-  it("returns the same for text and its bytes, and never less for more text", () => {
+  it("gives the same estimate for text and its bytes, and never a lower one for more text", () => {
     const text = fc.string({ unit: "grapheme" });
     fc.assert(
       fc.property(text, text, (first, second) => {

@@ -17,7 +17,7 @@ function split(chunks: readonly Uint8Array[], maxBytes = 1_000) {
 }
 
 describe("splitLines", () => {
-  it("returns the same lines however the bytes arrive", () => {
+  it("returns the same lines no matter how the bytes arrive", () => {
     const line = fc.string({ unit: "grapheme" }).map((text) => text.replaceAll("\n", ""));
     fc.assert(
       fc.property(fc.array(line), fc.array(fc.nat(20)), (lines, cuts) => {
@@ -34,7 +34,7 @@ describe("splitLines", () => {
     );
   });
 
-  it("holds back an incomplete line, and stops for good at a line that is too long", () => {
+  it("holds back an incomplete line, and emits nothing after a line that is too long", () => {
     expect(split([Buffer.from("a\nb")])).toEqual({ lines: ["a"], tooLong: 0 });
     const chunks = [Buffer.from("1234\n12345"), Buffer.from("6\n1\n"), Buffer.from("x".repeat(50))];
     expect(split(chunks, 5)).toEqual({ lines: ["1234"], tooLong: 1 });

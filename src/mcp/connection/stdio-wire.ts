@@ -140,7 +140,7 @@ export function splitLines({
   readonly onLine: (line: string) => void;
   readonly onTooLong: () => void;
 }): LineSplitter {
-  // Pieces are joined once per line: joining at every chunk would copy a large message again and again.
+  // Pieces are joined once per line. Joining them at every chunk would copy a large message over and over.
   let pieces: Uint8Array[] = [];
   let length = 0;
   let over = false;

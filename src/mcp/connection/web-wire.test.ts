@@ -18,12 +18,12 @@ async function read(chunks: readonly string[], { type, maxBytes }: { type: strin
 const events = "text/event-stream; charset=utf-8";
 
 describe("limitBody", () => {
-  it("counts a whole body", async () => {
+  it("measures a whole body as one message", async () => {
     expect(await read(["123", "45"], { type: "application/json", maxBytes: 5 })).toBe("12345");
     expect(await read(["123", "456"], { type: "application/json", maxBytes: 5 })).toBe("too large");
   });
 
-  it("counts every event separately, however the bytes arrive", async () => {
+  it("measures every event separately, no matter how the bytes arrive", async () => {
     const stream = "12345\n\n1234\n5\n\r\n\n1\r\n2\r\n345\r\n\r\n12345";
     await fc.assert(
       fc.asyncProperty(fc.array(fc.nat(6)), async (cuts) => {

@@ -37,7 +37,7 @@ export function openWebWire(
   function explain(error: unknown): string {
     if (over !== undefined) return over;
     if (error instanceof SdkHttpError) {
-      // The server no longer knows the session; only a new connection helps.
+      // The server no longer recognizes the session, so a new connection is needed.
       if (error.status === 404) over = "it responded with status 404 (not found, or the session has expired)";
       return over ?? describeStatus(error.status, error.data["text"]);
     }
@@ -120,7 +120,7 @@ export function limitBody(
   return new Response(response.body.pipeThrough(limit), { status, statusText, headers });
 }
 
-/** Processes the next chunk and returns the size of the largest message that any part of the chunk belongs to. */
+/** Processes the next chunk and returns the size of the largest message that overlaps it. */
 type Measure = (chunk: Uint8Array) => number;
 
 function measureAll(): Measure {

@@ -9,13 +9,13 @@ export interface Wire {
   explain(error: unknown): string;
   /** Returns the last output on standard error, formatted as the end of a sentence; empty if there is none. */
   lastErrorOutput(): string;
-  /** Returns the number of lines that were not messages. */
+  /** Returns the number of lines of output that were not messages. */
   strayLines(): number;
   /** Ends the connection and all processes that were started for it. Never rejects. */
   end(): Promise<void>;
 }
 
-/** Waits for the work, but not longer than the given time. Never rejects. */
+/** Waits for the work, but no longer than the given time. Never rejects. */
 export async function settleWithin(milliseconds: number, work: Promise<unknown>): Promise<void> {
   let timer: NodeJS.Timeout | undefined;
   const timeout = new Promise<void>((resolve) => {

@@ -39,7 +39,7 @@ describe("repairSchema", () => {
     expect(repairSchema(schema)).toEqual(schema);
   });
 
-  it("turns everything into an object, without alternatives at the top level", () => {
+  it("turns any schema into an object schema, without alternatives at the top level", () => {
     for (const odd of [undefined, null, "string", [], true]) expect(repairSchema(odd)).toEqual({ type: "object" });
     expect(repairSchema({ type: "array", items: {} })).toEqual({ type: "object", items: {} });
     expect(repairSchema({ oneOf: [{ type: "object" }], allOf: [{}], properties: { a: true, b: false } })).toEqual({
@@ -72,7 +72,7 @@ describe("repairSchema", () => {
     expect(repaired).toEqual({ type: "object", properties: { a: { type: "string", maxLength: 3 } } });
   });
 
-  it("returns a schema that inputs can be checked against, whatever it is given", () => {
+  it("returns a schema that inputs can be validated against, whatever it is given", () => {
     fc.assert(
       fc.property(schemaLike, fc.dictionary(fc.string(), fc.jsonValue()), (schema, input) => {
         const repaired = repairSchema(schema);

@@ -92,7 +92,7 @@ export interface RenamedProperties {
   restore(input: JsonObject): JsonObject;
 }
 
-/** Renames the properties of an input schema so that every provider accepts them. */
+/** Renames the properties in an input schema so that every provider accepts them. */
 export function renameProperties(schema: JsonSchema): RenamedProperties {
   const { properties, required } = schema;
   if (!isRecord(properties)) return { schema, restore: (input) => input };

@@ -44,7 +44,7 @@ function offeredTool(entry: Record<string, unknown> & { name: string }): Offered
 export function cutText(text: string, most: number): string {
   const clean = stripControls(text).trim();
   if (clean.length <= most) return clean;
-  // Do not cut a surrogate pair in two.
+  // Don't split a surrogate pair.
   const end = /[\ud800-\udbff]/.test(clean.charAt(most - 2)) ? most - 2 : most - 1;
   return `${clean.slice(0, end)}…`;
 }

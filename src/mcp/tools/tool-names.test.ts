@@ -7,12 +7,12 @@ const names = fc.uniqueArray(
 );
 
 describe("names of MCP tools", () => {
-  it("keep safe names unchanged", () => {
+  it("stay unchanged if they are safe", () => {
     expect([...nameServers(["github", "my-server", "a_b"]).values()]).toEqual(["github", "my-server", "a_b"]);
     expect(nameTools("github", ["create_issue", "list__all"]).get("list__all")).toBe("mcp__github__list__all");
   });
 
-  it("never make one server look like part of another", () => {
+  it("never let one server's name look like part of another's", () => {
     const named = nameServers(["a", "a__b", "__a__", "ä"]);
     expect(named.get("a")).toBe("a");
     expect(named.get("a__b")).toBe("a_b");
@@ -31,7 +31,7 @@ describe("names of MCP tools", () => {
     );
   });
 
-  it("are just as safe for properties", () => {
+  it("are equally safe for input properties", () => {
     expect(nameProperties(["$filter", "_filter", "user.id"]).get("$filter")).toMatch(/^_filter_[0-9a-f]{8}$/);
     fc.assert(
       fc.property(names, (members) => {

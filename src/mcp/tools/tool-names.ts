@@ -16,7 +16,7 @@ export function nameServers(names: readonly string[]): ReadonlyMap<string, strin
   return distinct(names, { safe, most: MAX_SERVER });
 }
 
-/** Returns the full tool names for the tools of one server. */
+/** Returns the full names of one server's tools. */
 export function nameTools(server: string, names: readonly string[]): ReadonlyMap<string, string> {
   const prefix = `mcp__${server}__`;
   const most = MAX_NAME - prefix.length;
@@ -37,7 +37,7 @@ export function nameProperties(names: readonly string[]): ReadonlyMap<string, st
   return distinct(names, { safe, most: MAX_NAME });
 }
 
-/** Makes names unique. Names that are valid stay unchanged; other names that collide get a hash. */
+/** Makes names unique. Valid names stay unchanged; other names get a hash if they collide. */
 function distinct(
   names: readonly string[],
   { safe, most }: { readonly safe: (name: string) => string; readonly most: number },

@@ -166,7 +166,7 @@ interface OpenBlock {
   signature: string;
   json: string;
   closed: boolean;
-  /** True if the block grew in an unknown way, so that the content read so far is not the whole block. */
+  /** True if the block grew in an unknown way, so that the content read so far is incomplete. */
   spoilt: boolean;
 }
 

@@ -14,7 +14,7 @@ describe("a raw member", () => {
     expect(rawMember("{}", "b")).toBeUndefined();
   });
 
-  it("is found in any JSON object, spaced or not", () => {
+  it("is found in any JSON object, with or without spaces", () => {
     const object = fc.dictionary(fc.string({ maxLength: 6 }), fc.jsonValue({ maxDepth: 3 }), {
       minKeys: 1,
       maxKeys: 6,

@@ -58,8 +58,8 @@ export function createLearntPlaces(): LearntPlaces {
   let refusedInRow = 0;
   let answers = 0;
   /**
-   * Time from which a request may exceed the number of places: now, unless requests have filled the places since the
-   * refusal.
+   * Time from which a request may exceed the number of places: immediately, unless requests have filled the places
+   * since the refusal.
    */
   let exceedAt = 0;
   let exceedFilledAt = 0;
@@ -97,7 +97,7 @@ export function createLearntPlaces(): LearntPlaces {
     atOnce(inFlight) {
       if (inFlight >= places || places === Number.POSITIVE_INFINITY) return 1;
       if (isProven) return Number.POSITIVE_INFINITY;
-      // Each request accepted beyond the assumed number makes it less likely that a rate limit is hit.
+      // Each request that is accepted beyond the assumed number makes it less likely that a rate limit is reached.
       return 1 + Math.floor(Math.max(0, acceptedInRow - places) / 4);
     },
     changesAt: () => (places === Number.POSITIVE_INFINITY ? undefined : exceedAt),

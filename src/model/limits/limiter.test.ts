@@ -4,7 +4,7 @@ import { callerFor, serve } from "../wire.test-support.ts";
 import type { Delay } from "./delay.ts";
 import { createLimiter, type Limiter, type Pass, type Ticket } from "./limiter.ts";
 
-/** Creates a virtual time. When nothing else can happen, it advances to the end of the earliest wait. */
+/** Creates a virtual clock. When nothing else can happen, the clock advances to the end of the earliest wait. */
 function createVirtualTime(begin = 0) {
   let now = begin;
   let sleepers: { at: number; wake: () => void }[] = [];
@@ -43,7 +43,7 @@ function stuck(): never {
   throw new Error("everything is blocked, and nothing waits for time");
 }
 
-/** Returns a new signal each time, because every run has its own. */
+/** Returns a new signal each time, because every run has its own signal. */
 function free(): AbortSignal {
   return new AbortController().signal;
 }
@@ -61,7 +61,7 @@ describe("the limiter", () => {
     expect(limiter.state()).toMatchObject({ places: Number.POSITIVE_INFINITY, active: 1_000, waiting: 0, held: false });
   });
 
-  it("delays all requests as long as the provider asked, then sends one at a time", async () => {
+  it("delays all requests for as long as the provider asks, then sends one at a time", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const passes = await Promise.all(Array.from({ length: 8 }, () => enter(limiter)));
@@ -80,11 +80,11 @@ describe("the limiter", () => {
       }),
     );
     await time.run(all);
-    // No request was accepted before. After another such period without a refusal, the limiter lets more through.
+    // No request was accepted before. After another period without a refusal, the limiter lets more through.
     expect(entered).toEqual([500, 600, 700, 800, 900, 1_000, 1_000, 1_100, 1_200]);
   });
 
-  it("sends half of what was accepted before the first refusal, more with each acceptance, then one at a time", async () => {
+  it("sends half as many as were accepted before the first refusal, more with each acceptance, then one at a time", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const taken = await Promise.all(Array.from({ length: 8 }, () => enter(limiter)));
@@ -112,7 +112,7 @@ describe("the limiter", () => {
     expect(await enter(limiter)).toBeDefined();
   });
 
-  it("counts only requests in flight for the first refusal", async () => {
+  it("counts only requests in flight at the first refusal", async () => {
     const limiter = createLimiter(createVirtualTime());
     for (let index = 0; index < 100; index += 1) (await enter(limiter)).leave({ kind: "answered" });
     const [taken, refused] = [await enter(limiter), await enter(limiter)];
@@ -315,7 +315,7 @@ describe("the limiter with an overloaded provider", () => {
     expect(await enter(limiter)).toBeDefined();
   });
 
-  it("counts a request that was accepted and failed during its response", async () => {
+  it("counts a request that was accepted but failed during its response", async () => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     for (let index = 0; index < 3; index += 1) {
@@ -336,7 +336,7 @@ interface Admission {
   readonly waitMs: number;
   readonly agents: number;
   readonly steps: number;
-  /** Whether the headers arrive when the request is accepted, or only with the whole answer. */
+  /** Whether the headers arrive when the request is accepted or together with the whole answer. */
   readonly headers: "early" | "late";
 }
 
@@ -385,7 +385,8 @@ describe("the limiter with a server that handles a fixed number of requests at a
     const { served, refused, early, tookMs, idealMs } = await admit(admission);
     expect({ served, early }).toEqual({ served: agents * steps, early: 0 });
     expect(tookMs / idealMs).toBeLessThan(1.6);
-    // All but the admitted requests of the first burst are refused, and later a few that try for one more place.
+    // All requests in the first burst beyond the server's capacity are refused, and later the few that try for one more
+    // place.
     expect(refused - (agents - places)).toBeLessThanOrEqual(4 + served / (8 * places));
   });
 });
@@ -408,7 +409,7 @@ describe("the limiter with a server that accepts five requests a second", () => 
     Object.entries(conditions).map(([how, condition]) => ({ name: `${what}${how}`, holdAt, ...condition })),
   );
 
-  it.each<Case>(cases)("is refused once a second with 40 agents: $name", async ({ holdAt, begin, earlyMs }) => {
+  it.each<Case>(cases)("gets one refusal a second with 40 agents: $name", async ({ holdAt, begin, earlyMs }) => {
     const time = createVirtualTime(begin);
     const early: Delay = (milliseconds, signal) => time.delay(Math.max(1, milliseconds - (earlyMs ?? 0)), signal);
     const limiter = createLimiter({ clock: time.clock, delay: early });
@@ -452,7 +453,7 @@ describe("the limiter with a server that accepts five requests a second", () => 
 });
 
 describe("the limiter over HTTP", () => {
-  it("is shared by callers, all of which finish although the server handles five at a time", async () => {
+  it("is shared by all callers, and they all finish although the server handles only five requests at a time", async () => {
     let inWindow = 0;
     const server = await serve({
       script: () => {

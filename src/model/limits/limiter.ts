@@ -40,7 +40,7 @@ export interface Pass {
   leave(end: PassEnd): void;
 }
 
-/** How a request ended. After `waitMs`, the same ticket may enter again. */
+/** How a request ended. After `waitMs`, its ticket may enter the queue again. */
 export type PassEnd =
   | { readonly kind: "answered" }
   /** The request failed in a way that says nothing about the provider's load. */
@@ -92,7 +92,9 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   let period = 0;
   let heldUntil = Number.NEGATIVE_INFINITY;
   let refusedAt = Number.POSITIVE_INFINITY;
-  /** A request in flight for longer than this is assumed to be accepted, because providers push back quickly. */
+  /**
+   * A request that has been in flight for longer than this is assumed to be accepted, because providers refuse quickly.
+   */
   let decidedMs = Number.POSITIVE_INFINITY;
 
   /** Sends all requests that may be sent now. */
@@ -177,7 +179,8 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     if (sent.isAccepted) accepted -= 1;
     if (sent.isTaken) return;
     const tookMs = alarm.now() - sent.at;
-    // If many requests are sent at once, their times show how busy this process is, so the shortest time is used.
+    // If many requests are sent at once, their response times show how busy this process is, so the shortest time is
+    // used.
     const isAlone = sent.period > 0 && sent.period === period;
     decidedMs = isAlone ? 2 * tookMs + leastMs : Math.min(decidedMs, tookMs + leastMs);
   }
@@ -185,7 +188,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   function overload(sent: Sent, waitMs: number): void {
     pushedBack(sent);
     const [oldest] = undecided;
-    // An older request is undecided, too, and has not failed so far.
+    // An older request is also undecided and has not failed so far.
     if (undecided.has(sent) && oldest !== sent) return;
     const inRow = accepted > overloads.accepted ? 1 : overloads.inRow + 1;
     overloads = { inRow, accepted };

@@ -69,7 +69,7 @@ describe("a request that failed at the provider", () => {
 });
 
 describe("many agents with a server that fails every seventh request", () => {
-  it("continue while single requests wait", async () => {
+  it("keep working while individual requests wait", async () => {
     const fault: Fault = { kind: "status", status: 503, errorType: "overloaded_error" };
     const server = await serve({
       script: (_, { ordinal }): Reply => (ordinal % 7 === 0 ? { content: "", fault } : { content: "ok" }),
@@ -91,7 +91,7 @@ describe("many agents with a server that fails every seventh request", () => {
       return { done, waitsOrEnds: Promise.race([isWaiting, done]) };
     };
     const agents = Array.from({ length: 16 }, (_, name) => agent(name));
-    // Agents without a failed request take all their steps while the others wait.
+    // Agents without a failed request finish all their turns while the others wait.
     const before = await Promise.all(agents.map(({ waitsOrEnds }) => waitsOrEnds));
     const waiting = before.filter((state) => state === "waits").length;
     expect(waiting).toBeGreaterThan(0);
@@ -104,7 +104,7 @@ describe("many agents with a server that fails every seventh request", () => {
 });
 
 describe("many agents with a server that handles four requests at a time", () => {
-  it("use places as they become free, and no refused request is retried early", async () => {
+  it("use places as they become free, and never retry a refused request early", async () => {
     const [places, waitMs, calls] = [4, 500, 32];
     const refusal: Fault = { kind: "status", status: 429, retryAfter: { milliseconds: waitMs } };
     let inside = 0;

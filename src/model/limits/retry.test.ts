@@ -13,7 +13,7 @@ const failed = (retry: Retry, retryAfterMs?: number): Failure => ({
 describe("the delay before a retry", () => {
   const unit = fc.double({ min: 0, max: 1, maxExcluded: true, noNaN: true });
 
-  it("is never shorter than requested, and never longer than the maximum or the requested delay", () => {
+  it("is never shorter than requested, and exceeds the maximum only if requested", () => {
     const policy = defaultRetryPolicy;
     fc.assert(
       fc.property(
@@ -34,7 +34,7 @@ describe("the delay before a retry", () => {
     );
   });
 
-  it("ends after the last attempt of its kind, with the number of attempts", () => {
+  it("is skipped after the last attempt for the kind of failure, and the error gives the number of attempts", () => {
     const situation = { policy: defaultRetryPolicy, random: () => 0 };
     for (const [retry, attempts] of [
       ["no", 1],

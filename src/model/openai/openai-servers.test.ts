@@ -259,7 +259,7 @@ describe("Anthropic-compatible servers", () => {
 });
 
 describe("a gateway that compresses", () => {
-  it("is reported as the cause, once", async () => {
+  it("is reported as the cause after a single attempt", async () => {
     const server = createServer((request, response) => {
       request.resume().on("end", () => {
         response.writeHead(200, { "content-encoding": "gzip" });

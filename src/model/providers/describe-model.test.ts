@@ -49,7 +49,7 @@ describe("the description of a model", () => {
     expect(levels("gateway", "claude-opus-5-5")).toBeUndefined();
   });
 
-  it("includes the smallest prompt that is cached, which is unknown for other models", () => {
+  it("includes the minimum size of a cached prompt, if it is known", () => {
     const smallest = (name: string, model: string) => describeModel(provider(name), model).cacheMinimumTokens;
     const models = ["claude-opus-5-5", "claude-opus-4-8", "claude-opus-4-7", "claude-opus-4-6", "claude-haiku-5-5"];
     expect(models.map((model) => smallest("anthropic", model))).toEqual([512, 1_024, 2_048, 4_096, 512]);
@@ -61,7 +61,7 @@ describe("the description of a model", () => {
     ]);
   });
 
-  it("includes whether tools exclude effort levels", () => {
+  it("includes whether effort levels can be combined with tools", () => {
     const without = (name: string, model: string) => describeModel(provider(name), model).noEffortWithTools;
     for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-5.6-terra-2026-07-01"]) {
       expect(without("openai", model)).toBe(true);

@@ -40,7 +40,7 @@ interface KnownModel {
   readonly prices: Prices;
   /** Minimum number of tokens that the provider caches. */
   readonly cacheMinimumTokens: number;
-  /** Levels of effort, lowest first. */
+  /** Effort levels, lowest first. */
   readonly efforts: readonly Effort[];
 }
 
@@ -50,12 +50,12 @@ const upToMax: readonly Effort[] = [...upToExtraHigh, "max"];
 const withoutExtraHigh: readonly Effort[] = [...upToHigh, "max"];
 
 /**
- * Public list prices, limits and levels of effort as published in November 2026, by model id without a date. Prices of
+ * Public list prices, limits and effort levels as published in November 2026, by model id without a date. Prices of
  * cache writes are those for five minutes; a write for an hour always costs twice the input price. Where a price
  * increases for long prompts (claude-haiku-5-5 over 100,000 tokens, the GPT-6 family over 272,000), the table contains
  * the price for shorter ones. Settings override prices and limits (`providers.<name>`). The minimum sizes of cacheable
- * prompts are from Anthropic's page on prompt caching as of October 2026; they can't be derived from the family or the
- * age of a model.
+ * prompts are from Anthropic's page on prompt caching as of October 2026; they can't be derived from a model's family
+ * or age.
  */
 const anthropic: Readonly<Record<string, KnownModel>> = {
   "claude-fable-5-1": million(10, 50, [0.25, 12.5]),
@@ -110,7 +110,7 @@ export interface ListedModel {
   readonly prices?: Prices | undefined;
 }
 
-/** Lists the models of a provider that are known here: those of its tiers, smallest first, then the others. */
+/** Lists the known models of a provider: first those of its tiers, smallest first, then the others. */
 export function knownModels(provider: Pick<ResolvedProvider, "name" | "models" | "prices">): readonly ListedModel[] {
   const { name, models, prices = {} } = provider;
   const table = byProvider[name] ?? {};

@@ -2,7 +2,7 @@ import { stripControls } from "../../lib/index.ts";
 import { hostOf } from "./endpoint.ts";
 import type { ResolvedProvider } from "./providers.ts";
 
-/** Information about a provider that messages may contain. */
+/** Information about a provider that may appear in messages. */
 export interface ProviderInfo {
   readonly provider: string;
   readonly model: string;

@@ -60,6 +60,10 @@ export const OFFLINE = "offline";
 export type Environment = Readonly<Record<string, string | undefined>>;
 export type NamedProviders = Readonly<Record<string, ProviderSettings>>;
 
+export function isBuiltIn(provider: string): boolean {
+  return Object.hasOwn(builtIns, provider);
+}
+
 export function providerNames(named: NamedProviders): readonly string[] {
   return [...new Set([...Object.keys(named), ...Object.keys(builtIns), OFFLINE])];
 }
@@ -83,7 +87,7 @@ export function findProvider(
   const { maxTokensField, ...common } = basis as ProviderSettings;
   return {
     ...common,
-    // Compatible servers often know only the older name of this field.
+    // Compatible servers often recognize only the older name of this field.
     ...(atHome && maxTokensField !== undefined ? { maxTokensField } : {}),
     ...own,
     models: { ...builtIn?.models, ...own?.models },

@@ -33,13 +33,13 @@ describe("the chosen provider", () => {
     expect(choose({ environment: { ANTHROPIC_API_KEY: " " } }).kind).toBe("offline");
   });
 
-  it("is the offline model if it is named, whatever keys exist", () => {
+  it("is the offline model if it is requested by name, whatever keys exist", () => {
     expect(choose({ environment: anthropicKey, flags: { provider: "offline" } }).kind).toBe("offline");
     expect(choose({ environment: anthropicKey, flags: { model: "offline" } }).kind).toBe("offline");
     expect(choose({ environment: anthropicKey, settings: { provider: "offline" } }).kind).toBe("offline");
   });
 
-  it("depends on the environment, and each kind of key is sent in its header", () => {
+  it("depends on the keys in the environment, and each kind of key is sent in its own header", () => {
     const byKey = wired({ environment: anthropicKey });
     expect(byKey).toMatchObject({ provider: { name: "anthropic", keyVariable: "ANTHROPIC_API_KEY" }, requested: null });
     expect(byKey.provider.secretHeaders()).toEqual({ "x-api-key": "sk-ant-secret" });
@@ -51,7 +51,7 @@ describe("the chosen provider", () => {
     expect(openai.provider.secretHeaders()).toEqual({ authorization: "Bearer sk-oai-secret" });
   });
 
-  it("needs no key at another address", () => {
+  it("needs no key at a different address", () => {
     const choice = wired({ environment: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, flags: { model: "qwen" } });
     expect(choice).toMatchObject({ model: "qwen", provider: { name: "openai", baseUrl: "http://127.0.0.1:9/v1" } });
     expect(choice.provider.secretHeaders()).toEqual({});
@@ -68,11 +68,11 @@ describe("the chosen provider", () => {
       flags: { provider: "anthropic" },
     });
     expect(flagged.provider.name).toBe("anthropic");
-    // The setting's model belongs to the setting's provider.
+    // The model in the settings is for the provider in the settings.
     expect(flagged.model).not.toBe("gpt-x");
   });
 
-  it("is read from provider/model only if the first part is a provider", () => {
+  it("is taken from provider/model only if the first part names a provider", () => {
     expect(wired({ settings: lab, flags: { model: "lab/org/model:7b" } })).toMatchObject({
       model: "org/model:7b",
       provider: { name: "lab" },
@@ -146,7 +146,7 @@ describe("an error about the provider says what to do", () => {
     expect(choice).toMatchObject({ kind: "problem", message: expect.stringMatching(message) });
   });
 
-  it("is not caused by names of inherited members", () => {
+  it("even if a name is that of an inherited object member", () => {
     for (const name of ["constructor", "__proto__", "toString"]) {
       expect(choose({ flags: { provider: name } }).kind).toBe("problem");
       expect(wired({ environment: anthropicKey, flags: { model: name } }).model).toBe(name);
@@ -155,7 +155,7 @@ describe("an error about the provider says what to do", () => {
 });
 
 describe("keys", () => {
-  it("never appear in text, however the choice is printed", () => {
+  it("never appear in text, no matter how the choice is printed", () => {
     fc.assert(
       fc.property(fc.string({ unit: fc.constantFrom(..."abcXYZ019-_"), minLength: 8, maxLength: 40 }), (key) => {
         const choice = choose({ environment: { ANTHROPIC_API_KEY: key } });

@@ -5,6 +5,7 @@ import {
   type Environment,
   environmentSpeaksOf,
   findProvider,
+  isBuiltIn,
   makerOf,
   modelOfTier,
   OFFLINE,
@@ -52,6 +53,26 @@ export function resolveProvider(request: ProviderRequest): ProviderChoice {
   return withModel(resolved, provider, model);
 }
 
+/**
+ * Returns the provider for a subagent's model: the one that its name begins with (`openai/…`), the maker of the model,
+ * if it is configured, or else the parent's. A provider from the settings may be a gateway, whose model ids can begin
+ * with the name of another provider, so subagents of an agent that uses it keep it.
+ */
+export function providerBelow(
+  parent: string,
+  model: string,
+  { settings, environment }: Omit<ProviderRequest, "flags">,
+): string {
+  if (!isBuiltIn(parent)) return parent;
+  const named = settings.providers ?? {};
+  const prefix = prefixOf(model, settings);
+  const entry = prefix === undefined ? undefined : findProvider(prefix, named, environment);
+  if (prefix !== undefined && typeof entry === "object" && typeof withKey(entry, environment) === "object")
+    return prefix;
+  const maker = makerOf(model);
+  return maker !== undefined && environmentSpeaksOf(maker, environment) ? maker : parent;
+}
+
 interface Asked {
   readonly name: string;
   readonly by: string;
@@ -70,7 +91,8 @@ function askedModel({ settings, flags }: ProviderRequest): Asked | undefined {
 function askedProvider(request: ProviderRequest, model: Asked | undefined): Asked | undefined {
   const { settings, environment, flags } = request;
   if (flags.provider) return { name: flags.provider, by: "the `provider` option", isFlag: true };
-  const prefix = model?.isFlag || settings.provider === undefined ? prefixOf(model, request) : undefined;
+  const mayName = model !== undefined && (model.isFlag || settings.provider === undefined);
+  const prefix = mayName ? prefixOf(model.name, settings) : undefined;
   if (prefix !== undefined && model) return { name: prefix, by: model.by, isFlag: model.isFlag };
   if (settings.provider) return { name: settings.provider, by: "settings.provider", isFlag: false };
   const maker = model === undefined ? undefined : makerOf(model.name);
@@ -82,11 +104,10 @@ function askedProvider(request: ProviderRequest, model: Asked | undefined): Aske
 }
 
 /** Returns the prefix of `provider/model` if it is a known provider, because model ids can contain slashes too. */
-function prefixOf(model: Asked | undefined, { settings }: ProviderRequest): string | undefined {
-  if (model === undefined) return undefined;
-  const names = providerNames(settings.providers ?? {});
-  if (model.name === OFFLINE) return OFFLINE;
-  const prefix = model.name.slice(0, Math.max(0, model.name.indexOf("/")));
+function prefixOf(model: string, { providers = {} }: Settings): string | undefined {
+  const names = providerNames(providers);
+  if (model === OFFLINE) return OFFLINE;
+  const prefix = model.slice(0, Math.max(0, model.indexOf("/")));
   return names.includes(prefix) ? prefix : undefined;
 }
 

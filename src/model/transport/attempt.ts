@@ -13,7 +13,7 @@ export interface AttemptOptions extends ReceiveOptions {
   readonly signal: AbortSignal;
   /** Maximum time without a complete line from the server. */
   readonly idleMs: number;
-  /** Maximum time for the whole attempt, however often the server sends something. */
+  /** Maximum time for the whole attempt, no matter how often the server sends something. */
   readonly totalMs: number;
   /** Called when the operating system has accepted every byte of the request. */
   readonly onSent: () => void;
@@ -47,7 +47,7 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
       total ??= setTimeout(() => end({ kind: "failed", failure: endless(info, totalMs) }), totalMs);
     }
 
-    /** Gives the server a moment to explain an error. Without an explanation, the status alone is enough. */
+    /** Gives the server a moment to explain an error. If no explanation arrives, the status is reported alone. */
     function awaitErrorBody(): void {
       explains = true;
       clearTimeout(idle);
@@ -76,8 +76,8 @@ export function attempt(options: AttemptOptions): Promise<AttemptEnd> {
     }
 
     /**
-     * Ends the attempt if there is a verdict. A bug in a listener rejects the attempt instead of ending the process
-     * from inside a socket's callback.
+     * Ends the attempt if there is a verdict. If a listener throws, the attempt rejects, so that the exception does not
+     * escape into a socket's callback and end the process.
      */
     function judge(verdict: () => Verdict | undefined): void {
       if (settled) return;

@@ -61,7 +61,7 @@ describe("the connections of a process", () => {
     expect(sockets.size).toBe(64);
   });
 
-  it("wait for a file descriptor if there are too few", async () => {
+  it("wait for a free file descriptor if there are too few", async () => {
     const server = createServer((_, response) => void setTimeout(() => response.end("x"), 10));
     const { port, sockets } = await listen(server);
     const limits = "ulimit -n 128";

@@ -12,7 +12,7 @@ export interface Connections {
 
 interface ConnectionsOptions {
   readonly environment?: Environment | undefined;
-  /** Maximum number of connections to one origin; by default as many as the limit on open files allows. */
+  /** Maximum number of connections to one origin. By default, as many as the limit on open files allows. */
   readonly maxConnections?: number | undefined;
   /** Certificates of authorities to trust instead of the usual ones (PEM). */
   readonly trusted?: string | undefined;
@@ -53,7 +53,7 @@ export function sharedConnections(): Connections {
 
 /**
  * Returns half the number of file descriptors that the program itself does not need, because journals and tools need
- * some, too.
+ * some as well.
  */
 function connectionsByDescriptorLimit(): number {
   return Math.max(8, Math.floor((descriptorLimit() - 64) / 2));

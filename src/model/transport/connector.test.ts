@@ -69,7 +69,7 @@ function ask(
 }
 
 describe("connections to one origin", () => {
-  it("are reused, the most recent one first", async () => {
+  it("are reused, most recently used first", async () => {
     const served: [string, Socket][] = [];
     const { url, sockets } = await serveRaw((path, socket) => {
       served.push([path, socket]);
@@ -102,7 +102,7 @@ describe("connections to one origin", () => {
     expect(sockets).toHaveLength(1);
   });
 
-  it("are opened for all requests up to the limit; other requests wait in order, or leave", async () => {
+  it("are opened for all requests up to the limit; further requests wait in order, or are cancelled", async () => {
     const paths: string[] = [];
     const { url, sockets } = await serveRaw((path, socket) => {
       paths.push(path);
@@ -119,7 +119,7 @@ describe("connections to one origin", () => {
     expect(began).toEqual(["/1", "/2", "/3", "/5"]);
   });
 
-  it("make room for waiting requests if one breaks or can't be opened", async () => {
+  it("make room for waiting requests if one of them breaks or can't be opened", async () => {
     const { url } = await serveRaw((path, socket) => (path === "/1" ? socket.destroy() : socket.write(ok(path))));
     const connector = await connectorTo(url, { maxConnections: 1 });
     const first = ask(connector, "/1");
@@ -142,7 +142,7 @@ describe("connections to one origin", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it("that the server closed are replaced at once, and no other idle one is tried", async () => {
+  it("that the server has closed are replaced at once, without trying another idle one", async () => {
     const used = new Set<Socket>();
     const { url, sockets } = await serveRaw((path, socket) => {
       if (used.has(socket)) socket.resetAndDestroy();
@@ -157,7 +157,7 @@ describe("connections to one origin", () => {
     expect(sockets).toHaveLength(4);
   });
 
-  it("fail if they break after a part of the response", async () => {
+  it("fail if they break in the middle of the response", async () => {
     let requests = 0;
     const { url } = await serveRaw((path, socket) => {
       requests += 1;
@@ -178,7 +178,7 @@ describe("connections to one origin", () => {
     expect(await ask(await connectorTo(url), "/").ended).toEqual({ body: "half", isComplete: false });
   });
 
-  it("report a truncated response that lasts until the connection closes and is reset", async () => {
+  it("report a response without a length as truncated if the connection is reset", async () => {
     const { url, sockets } = await serveRaw((_path, socket) => socket.write("HTTP/1.1 200 OK\r\n\r\nhalf"));
     const asked = ask(await connectorTo(url), "/", { data: () => sockets[0]?.resetAndDestroy() });
     expect(await asked.ended).toMatchObject({ isComplete: false });
@@ -193,7 +193,7 @@ describe("connections to one origin", () => {
     expect(await ask(await connectorTo(url), "/").ended).toEqual({ code });
   });
 
-  it("fail if the server changes the protocol", async () => {
+  it("fail if the server switches protocols", async () => {
     const { url } = await serveRaw((_path, socket) =>
       socket.write("HTTP/1.1 101 Switching\r\nconnection: upgrade\r\nupgrade: x\r\n\r\n"),
     );
@@ -205,7 +205,7 @@ describe("connections to one origin", () => {
     expect(await ask(await connectorTo(url), "/1").ended).toEqual({ body: "/1", isComplete: true });
   });
 
-  it("are released before the end of a response, and kept if it ends soon", async () => {
+  it("may be released before the response ends, and are kept if it ends soon", async () => {
     const { url, sockets } = await serveRaw((path, socket) =>
       socket.write(path === "/1" ? "HTTP/1.1 200 OK\r\ncontent-length: 4\r\n\r\nen" : ok(path)),
     );
@@ -259,7 +259,7 @@ describe("connections to one origin", () => {
     subscribe("net.client.socket", note);
     await ask(await connectorTo(url), "/1").ended;
     unsubscribe("net.client.socket", note);
-    // The system's setting can't be read, but Node remembers what it has set.
+    // The system's setting can't be read, but Node remembers the value that it has set.
     const [socket] = opened;
     const noDelay = Object.getOwnPropertySymbols(socket).find(({ description }) => description === "kSetNoDelay");
     expect(opened).toHaveLength(1);

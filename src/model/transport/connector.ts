@@ -93,11 +93,11 @@ async function createAgent(origin: URL, { proxy, trusted }: ConnectorOptions): P
 /** Starts at most `max` requests at once; the others wait in the order they arrived. */
 interface Limit {
   enter(start: () => void): void;
-  /** Called for a request that is over, or that no longer needs to start. */
+  /** Called when a request is over, or no longer needs to start. */
   leave(start: () => void): void;
 }
 
-/** Creates a limit. The one in Node's HTTP agent ignores connections that are being opened through a proxy. */
+/** Creates a limit. The limit in Node's HTTP agent ignores connections that are being opened through a proxy. */
 function createLimit(max: number): Limit {
   const running = new Set<() => void>();
   const waiting = new Set<() => void>();
@@ -169,7 +169,7 @@ function exchange(sent: HttpRequest, { agent, limit, proxy, onResponse, ...optio
       if (opened !== request) return;
       // Node's HTTP agent takes the connection back right after this event.
       process.nextTick(() => limit.leave(start));
-      // Node reports no error if the server changes the protocol.
+      // Node reports no error if the server switches protocols.
       if (response === undefined) fail(Object.assign(new Error("socket hang up"), { code: "ECONNRESET" }));
     });
     // Nothing is written before the next tick; then all pieces are written in one system call.

@@ -50,7 +50,7 @@ describe("the body of an error", () => {
 });
 
 describe("a gateway that compresses its errors", () => {
-  /** Answers the first request with this error, and all others successfully. */
+  /** Answers the first request with this error, and all later ones successfully. */
   const serveError = async (status: number, body: Buffer, headers: Record<string, string> = {}) => {
     let requests = 0;
     const server = createServer((request, response) => {
@@ -69,7 +69,7 @@ describe("a gateway that compresses its errors", () => {
     return { url: `http://127.0.0.1:${(server.address() as AddressInfo).port}`, count: () => requests };
   };
 
-  it("is retried if it says so", async () => {
+  it("is retried when the server asks for it", async () => {
     const { url, count } = await serveError(429, gzipSync(error("Slow down.")), { "retry-after": "7" });
     const call = await callerFor(url, "openai").call();
     expect(call.outcome.ok).toBe(true);
@@ -80,7 +80,7 @@ describe("a gateway that compresses its errors", () => {
     expect(count()).toBe(2);
   });
 
-  it("is quoted, and its message determines the meaning of the error", async () => {
+  it("is quoted, and its error message determines the error code", async () => {
     const { url, count } = await serveError(400, gzipSync(error("prompt is too long: 208310 tokens")));
     const call = await callerFor(url, "openai").call();
     expect(call.outcome).toMatchObject({
@@ -90,7 +90,7 @@ describe("a gateway that compresses its errors", () => {
     expect(count()).toBe(1);
   });
 
-  it("is judged by its status if the body becomes too large", async () => {
+  it("is classified by its status if the body becomes too large", async () => {
     const { url } = await serveError(503, gzipSync(Buffer.alloc(50_000_000)));
     const call = await callerFor(url, "openai").call();
     expect(call.outcome.ok).toBe(true);

@@ -1,11 +1,11 @@
-/** Collects the text of an error response, even if it was compressed although the request did not allow that. */
+/** Collects the text of an error response. Some servers compress it, although the request does not allow that. */
 export interface ErrorBody {
   add(chunk: Buffer): void;
   /** Returns an empty string if the body can't be decompressed or exceeds the limit. */
   text(): string;
 }
 
-/** Maximum size of an error, compressed or decompressed. No provider sends such large errors. */
+/** Maximum size of an error, compressed or decompressed. No provider sends errors this large. */
 const mostBytes = 64_000;
 
 export function createErrorBody(encoding: string | undefined): ErrorBody {

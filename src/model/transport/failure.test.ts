@@ -27,7 +27,7 @@ describe("the meaning of an error status", () => {
     expect(of(status, message).error).toMatchObject({ code, status });
   });
 
-  it("follows the provider's advice on retrying, unless retrying is useless", () => {
+  it("follows the provider's advice on retrying, unless a retry would be useless", () => {
     expect(of(500, "no", { "x-should-retry": "false" }).retry).toBe("no");
     expect(of(400, "no", { "x-should-retry": "true" }).retry).toBe("yes");
     expect(of(400, "Your credit balance is too low", { "x-should-retry": "true" }).retry).toBe("no");
@@ -48,7 +48,7 @@ describe("the meaning of an error status", () => {
     expect(of(status, "no", headers).pushback).toBe(pushback);
   });
 
-  it("quotes limited text, on one line without control characters", () => {
+  it("quotes a limited amount of text, on one line and without control characters", () => {
     const { message } = of(400, `bad\u001b[31m\nline ${"x".repeat(9_000)}`).error;
     expect(message.length).toBeLessThan(700);
     expect(message).toMatch(/bad line x/);

@@ -135,7 +135,7 @@ const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 
 function unknownModelMessage({ provider, model }: ProviderInfo, said: string): string {
-  return `${provider} does not know the model "${model}"${said}. Choose another one with the \`model\` option; "retinue doctor --provider ${provider} --model ${model}" lists the models that ${provider} offers.`;
+  return `${provider} has no model named "${model}"${said}. Choose another one with the \`model\` option; "retinue doctor --provider ${provider} --model ${model}" lists the models that ${provider} offers.`;
 }
 
 function keyCure({ keyVariable, provider }: ProviderInfo): string {
@@ -151,8 +151,8 @@ function redirected(status: number, location: string | undefined, info: Provider
 }
 
 /**
- * Returns whether to retry. A header from the provider overrides the status, but a spend cap or a wrong key is never
- * retried.
+ * Returns whether to retry. A header from the provider overrides the status, but a spending cap or an invalid key is
+ * never retried.
  */
 function retryByHeader(headers: ResponseHead["headers"], { error, retry }: Failure): Retry {
   if (error.code === "spend_cap" || error.code === "auth") return "no";
@@ -172,7 +172,7 @@ export function retryAfterOf(headers: ResponseHead["headers"], now: number): num
 }
 
 /**
- * Reads an error in any known form: Anthropic's, OpenAI's, a bare string, `message`, `detail`, or text that is not
+ * Reads an error in any known format: Anthropic's, OpenAI's, a bare string, `message`, `detail`, or text that is not
  * JSON.
  */
 function errorOf(body: string): ProviderError {

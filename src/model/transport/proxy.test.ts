@@ -30,7 +30,7 @@ describe("the proxy from the environment", () => {
     );
   });
 
-  it("is undefined if none is set, or if everything is exempt", () => {
+  it("is undefined if none is set, or if all hosts are exempt", () => {
     expect(proxyFor(new URL("https://api.test"), {})).toBeUndefined();
     expect(proxyFor(new URL("https://api.test"), { HTTPS_PROXY: "" })).toBeUndefined();
     expect(proxyFor(new URL("https://api.test"), { HTTPS_PROXY: "http://p.test", no_proxy: "*" })).toBeUndefined();
@@ -164,7 +164,7 @@ describe("requests through a proxy", () => {
     });
   });
 
-  it("open no more tunnels than the connection limit, and a new one if a tunnel breaks", async () => {
+  it("open no more tunnels than the connection limit allows, and replace a tunnel that breaks", async () => {
     const identity = selfSigned("models.test");
     const proxy = await proxyTo(await serveSecurely(identity));
     const environment = { HTTPS_PROXY: proxy.url };
@@ -217,7 +217,7 @@ describe("requests through a proxy", () => {
 
   it("are not sent directly if the proxy can't be used", async () => {
     const server = await serve({ script: [{ content: "reached" }] });
-    // This address reaches the server but is not a loopback address, for which no proxy would be used.
+    // This address reaches the server but is not a loopback address. No proxy is used for loopback addresses.
     const url = `http://0.0.0.0:${server.port}`;
     const broken = connectionsForTest({ environment: { HTTP_PROXY: "socks5://p.test:1080" } });
     const call = await callerFor(url, "anthropic", { connections: broken }).call();

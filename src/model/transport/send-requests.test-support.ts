@@ -1,5 +1,5 @@
-// A program that sends requests to an address simultaneously and prints the result of each. It ends when no connection
-// is open any longer. Run by connections.test.ts: send-requests.test-support.ts URL COUNT
+// A program that sends requests to an address simultaneously and prints the result of each. It exits when all
+// connections are closed. Run by connections.test.ts: send-requests.test-support.ts URL COUNT
 import { createConnections } from "./connections.ts";
 
 const [address = "", count = ""] = process.argv.slice(2);

@@ -31,7 +31,7 @@ export interface Report {
 }
 
 /**
- * A job yields calls and continues with their results. In every turn, the job runs again from the start with the
+ * A job yields calls and continues with their results. On every turn, the job runs again from the start with the
  * results in the conversation, so the same results must lead to the same calls.
  */
 export type Job = Generator<Step, Report, readonly CallResult[]>;

@@ -1,7 +1,7 @@
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createOfflineWorkspace, type OfflineWorkspace } from "../offline-workspace.test-support.ts";
 
-// Split into parts, so that searching this repository for such comments does not find these tests.
+// The word is split, so that searching this repository for to-do comments does not find these tests.
 const todo = ["TO", "DO"].join("");
 
 let workspace: OfflineWorkspace;
@@ -85,7 +85,7 @@ describe("finding a name", () => {
 });
 
 describe("summarizing", () => {
-  it("covers a file: size, language, comment, definitions, imports, to-dos", async () => {
+  it("covers a file's size, language, comment, definitions, imports and to-dos", async () => {
     const { report } = await workspace.talk("Summarise src/parse.ts");
     expect(report).toContain("- TypeScript, 9 lines, ");
     expect(report).toContain("- src/parse.ts:1  Reads settings.");
@@ -102,7 +102,7 @@ describe("summarizing", () => {
     expect((await workspace.talk("explain data.json")).report).toContain("- top-level keys: one, two");
   });
 
-  it("covers a directory: its files with comments or definitions, and its README", async () => {
+  it("covers a directory's files with comments or definitions, and its README", async () => {
     const src = await workspace.talk("What does src do?".replace("src", "src/"));
     expect(src.report).toContain("# src: 4 text files, 17 lines");
     expect(src.report).toMatch(/- parse.ts +9 lines +Reads settings\./);
@@ -147,13 +147,13 @@ describe("the git history", () => {
     expect(one.report).toContain("# 1 commit of src/parse.ts");
   });
 
-  it("is reported as missing if there is none", async () => {
+  it("is reported as missing outside a git repository", async () => {
     expect((await workspace.talk("git history")).report).toContain("none: this is not a git repository");
   });
 });
 
 describe("a direct request", () => {
-  it("lists, reads and searches", async () => {
+  it("lists, reads or searches files", async () => {
     const listed = await workspace.talk("list files in lib");
     expect(listed.report).toContain("# lib: 5 files and 0 directories");
     expect(listed.report).toMatch(/- tool.py +\d+ B/);
@@ -197,7 +197,7 @@ describe("an unsupported request", () => {
   });
 
   it.each(["Where is '' defined?", "Where is  defined?", "Find files named ''", "Search for ''"])(
-    "is a search for an empty name: %s",
+    "includes a search for an empty name: %s",
     async (request) => {
       const { stopReason, calls } = await workspace.talk(request);
       expect([stopReason, calls]).toEqual(["refusal", []]);

@@ -23,7 +23,7 @@ describe("parsing tool results", () => {
     expect(parseListing("[The directory is empty.]")).toEqual({ directories: [], files: [], left: 0 });
   });
 
-  it("reads paths and the number of omitted ones", () => {
+  it("reads paths and the number of omitted paths", () => {
     expect(parsePaths("a.ts\nb/c.ts\n[1,204 older files not shown. Use a narrower pattern or path.]")).toEqual({
       paths: ["a.ts", "b/c.ts"],
       left: 1204,
@@ -32,7 +32,7 @@ describe("parsing tool results", () => {
       expect(parsePaths(`No files found.${note}`)).toEqual({ paths: [], left: 0 });
   });
 
-  it("reads counts with the total number of omitted ones", () => {
+  it("reads counts, the totals and the number of omitted files", () => {
     const text =
       "a.ts:10\nb:c.ts:3\n1,013 matching lines in 4 files\n[2 more files not shown. Narrow the search or raise head_limit.]";
     expect(parseCounts(text)).toEqual({

@@ -59,7 +59,7 @@ function pathsIn(result: CallResult): readonly string[] {
   return result.ok ? parsePaths(result.text).paths : [];
 }
 
-/** Marks a failed call as reported, because another call replaced it. */
+/** Marks a failed call as reported, because another call has replaced it. */
 function withoutFailure(report: Report, failure: CallResult): Report {
   return { ...report, reported: [...(report.reported ?? []), failure] };
 }
@@ -153,7 +153,7 @@ function* summariseDirectory(path: string, result: CallResult): Job {
     .map(({ name }) => name);
   const entryPoints = source.filter((name) => /^(index|main|mod|lib|__init__|cli|app)\./.test(name));
   const chosen = [...(readme ? [readme] : []), ...new Set([...entryPoints, ...source])].slice(0, maxRead);
-  const [counted, defined, ...pages] = yield* callAll(`Reading how the files in ${path} describe themselves`, [
+  const [counted, defined, ...pages] = yield* callAll(`Reading the first lines of the files in ${path}`, [
     countLines(path),
     grep(anyDefinitionPattern, { path, glob: foreignGlob, output_mode: "content", head_limit: 250 }),
     ...chosen.map((name) => read(joinPath(path, name), 30)),
@@ -210,7 +210,7 @@ function commentOf(result: CallResult | undefined): string {
     .join(" ");
 }
 
-/** Returns the beginning of the README or of the entry point. */
+/** Returns the beginning of the README or the entry point. */
 function selfDescription(result: CallResult | undefined): string[] {
   const path = String(result?.call.input["file_path"]);
   if (!result?.ok || !/(^|\/)(readme|index|mod|lib|__init__)(\.\w+)?$/i.test(path)) return [];

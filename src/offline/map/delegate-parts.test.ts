@@ -50,7 +50,7 @@ describe("readTaskReport", () => {
     expect(readTaskReport({ ok: false, text: "" })).toEqual({ kind: "none", why: "the agent reported nothing" });
   });
 
-  it("accepts as complete only a report that ended well, whatever it says", () => {
+  it("treats a report as complete only if the agent succeeded, whatever the report says", () => {
     const words = fc.string().filter((text) => text.trim() !== "");
     fc.assert(
       fc.property(words, fc.constantFrom("succeeded", "incomplete", "failed", "stopped"), (text, outcome) => {

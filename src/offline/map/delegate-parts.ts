@@ -16,7 +16,7 @@ export interface Part {
 
 const maxAgents = 6;
 const fewestParts = 3;
-/** Minimum number of files in a directory that is worth an agent. */
+/** Minimum number of files for which a directory gets its own agent. */
 const fewestFiles = 6;
 /** Maximum number of source files for which one agent is faster than several. */
 const fewSourceFiles = 40;
@@ -37,7 +37,7 @@ export function* delegateParts(
   });
 }
 
-/** Returns the directories of a large repository that are each worth an agent, largest first. */
+/** Returns the directories of a large repository that each get their own agent, largest first. */
 export function partsOf(
   { files, directories, complete = false }: Pick<Survey, "files" | "directories"> & Partial<Pick<Survey, "complete">>,
   packages: readonly Package[] = [],

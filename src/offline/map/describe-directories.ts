@@ -34,7 +34,7 @@ export function describeDirectories(hits: readonly Hit[], packages: readonly Pac
     if (text === undefined || sameName(text, directory)) continue;
     const rank = /^readme/i.test(baseName(path)) ? 2 : 1;
     add(directory, text, rank);
-    // The entry point of a package is often one directory below the package.
+    // A package's entry point is often one directory below the package.
     if (/\/(src|lib)$/.test(directory) && packages.some((one) => one.path === directoryOf(directory)))
       add(directoryOf(directory), text, rank + 2);
   }
@@ -51,7 +51,7 @@ function byPath(hits: readonly Hit[]): ReadonlyMap<string, readonly Hit[]> {
 const lastFirstLine = 3;
 const longestLicence = 25;
 
-/** Returns the heading of a README, or the first comment of a source file, which may follow a license. */
+/** Returns the heading of a README, or the first comment in a source file, which may follow a license. */
 function descriptionIn(hits: readonly Hit[]): string | undefined {
   let last = lastFirstLine;
   for (const { path, line, text } of hits) {

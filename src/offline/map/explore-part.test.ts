@@ -49,7 +49,7 @@ describe("an agent that explores a part", () => {
     expect(new Set(calls.map(({ name }) => name))).toEqual(new Set(["LS", "Grep", "Read"]));
   });
 
-  it("adds nothing about a part without a description", async () => {
+  it("omits the description of a part that has none", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "checks/a.test.ts": "x\n", "checks/b.test.ts": "x\n", "checks/c.json": "{}\n" });
     const { report } = await workspace.talk(partRequest("checks"));
@@ -84,8 +84,8 @@ describe("an agent that explores a part", () => {
   });
 });
 
-describe("the prompt for such an agent", () => {
-  it("is recognized for every path, even with other text around it", () => {
+describe("the prompt for an agent that explores a part", () => {
+  it("is recognized for every path, even if other text surrounds it", () => {
     fc.assert(
       fc.property(fc.string({ minLength: 1, unit: "grapheme" }), (path) => {
         expect(asPart(partRequest(path))).toEqual({ kind: "explore-part", path });

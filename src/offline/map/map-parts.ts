@@ -6,13 +6,13 @@ import type { Directory } from "./survey-files.ts";
 /** Maximum number of lines from a report that does not have the expected form. */
 const maxForeign = 20;
 
-/** Returns one section for each part. A section says if its report is missing or partial. */
+/** Returns one section for each part. If a report is missing or partial, its section says so. */
 export function partSections(parts: readonly Part[]): Section[] {
   return parts.map((part) => ({ heading: `Part ${part.directory.path}`, lines: linesOf(part) }));
 }
 
 function linesOf({ directory, report }: Part): string[] {
-  // The sentences after the first one are advice for a model.
+  // The sentences after the first are advice for a model.
   const [why = ""] = report.kind === "none" ? report.why.split(/(?<=\.) /) : [];
   if (report.kind === "none") return [`- not explored: ${clip(why, 300)}`, outsideLine(directory)];
   const cut = report.kind === "partial" ? [`- incomplete: ${report.why}`, outsideLine(directory)] : [];

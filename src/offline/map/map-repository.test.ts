@@ -1,7 +1,7 @@
 import { afterEach, describe, expect, it } from "vitest";
 import { createOfflineWorkspace, type OfflineWorkspace } from "../offline-workspace.test-support.ts";
 
-// Split into parts, so that searching this repository for such comments does not find these tests.
+// The words are split, so that searching this repository for to-do comments does not find these tests.
 const todo = ["TO", "DO"].join("");
 const fixme = ["FIX", "ME"].join("");
 
@@ -269,7 +269,7 @@ describe("mapping a repository", () => {
     expect(mapIn(report)).toBe("# There are no files in this directory\n");
   });
 
-  it("reports what a repository without commits lacks", async () => {
+  it("reports what is missing in a repository without commits", async () => {
     workspace = createOfflineWorkspace();
     workspace.put({ "a.txt": "a\n" });
     workspace.git("init", "-q");

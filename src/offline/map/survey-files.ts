@@ -21,9 +21,9 @@ export interface Survey {
   /** All listed files, with their line counts. */
   readonly files: readonly FileCount[];
   readonly total: Amount;
-  /** False if not all files were listed. Even then, the amounts in the fields below cover all files. */
+  /** False if the list of files is incomplete. Even then, the numbers in the fields below cover all files. */
   readonly complete: boolean;
-  /** Number of files that are tests, judging by their names. Set only if not all files were listed. */
+  /** Number of files that are tests, judging by their names. Set only if the list of files is incomplete. */
   readonly tests?: number | undefined;
   readonly languages: readonly (Amount & { readonly name: string })[];
   readonly directories: readonly Directory[];
@@ -64,7 +64,7 @@ export function isOwn(path: string): boolean {
 }
 
 /**
- * Surveys files from a single count of everything or, if its list was truncated, from counts by directory and by
+ * Surveys files with a single count of all files or, if that list was truncated, with counts by directory and by
  * language.
  */
 export function* surveyFiles(

@@ -33,7 +33,7 @@ function isReading(access: Access): boolean {
 
 type Describe = (input: JsonObject) => readonly Access[];
 
-/** Accesses of calls that use only the session itself, such as texts that it stores. */
+/** Access for calls that use only the session itself, such as texts that it stores. */
 const internal: readonly Access[] = [{ kind: "internal" }];
 
 const table = new Map<string, Describe>([
@@ -60,8 +60,8 @@ const table = new Map<string, Describe>([
 ]);
 
 /**
- * Returns the command itself, followed by the files that it opens by redirection, those that its read-only commands
- * read, and those that the words of its other commands may name.
+ * Returns the command itself, followed by the files that it opens by redirection, the files that its read-only commands
+ * read, and the files that the words of its other commands may name.
  */
 function commandAccesses(command: string): readonly Access[] {
   const analysis = analyseCommand(command);
@@ -150,7 +150,7 @@ export function withExpansions(
     const paths = found[index++];
     const { shell } = access;
     if (paths === undefined || shell === undefined) return [access];
-    // The program would mistake such a name for an option.
+    // The program would mistake a name that begins with `-` for an option.
     if (shell.startsWild && paths.some((path) => path.includes("/-"))) return [access];
     if (shell.splits && paths.some((path) => /[\s*?[\\]/.test(path))) return [access];
     return paths.map((path) => ({ ...access, path, shell: { ...shell, state: undefined } }));

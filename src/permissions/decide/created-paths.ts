@@ -10,7 +10,7 @@ import type { ShellWord } from "../shell/shell-word.ts";
 import { hasGlob, patternsOf, unescapePattern } from "../shell/word-patterns.ts";
 
 export interface CreatedPathsContext {
-  /** Resolves a path on the line as it is before the line runs. */
+  /** Resolves a path on the line to the file that it leads to before the line runs. */
   readonly placeOf: (path: string) => ResolvedPath | undefined;
   /** True if rules deny reading some files, so that moving such a file matters too. */
   readonly isGuarded: boolean;
@@ -44,7 +44,7 @@ export function createdPaths(
   };
 }
 
-/** Paths that a command creates or replaces; `anything` if its words do not show them. */
+/** Paths that a command creates or replaces; `anything` if they can't be determined from its words. */
 type Created = readonly string[] | "anything";
 
 /** Returns the files that a command is known to use. Git does not follow symlinks in its work tree. */
@@ -126,7 +126,7 @@ function isPlainFile(place: ResolvedPath | undefined): boolean {
   return place !== undefined && place.kind === "file" && place.absolute === place.real;
 }
 
-/** Returns the last name of a path; undefined if the path refers to the contents of a directory. */
+/** Returns the last component of a path; undefined if the path refers to the contents of a directory. */
 function baseName(path: string): string | undefined {
   const name = path.split("/").filter(Boolean).at(-1);
   return name === undefined || /^\.{0,2}$/.test(name) ? undefined : name;
@@ -157,7 +157,7 @@ const gitCreators = new Set(
   ),
 );
 
-/** Returns the paths that a word names, as seen from the workspace; undefined if only the shell knows them. */
+/** Returns the paths that a word names, relative to the workspace; undefined if only the shell can determine them. */
 function pathsOf(
   word: ShellWord,
   { command: { directories }, analysis }: { readonly command: SimpleCommand; readonly analysis: ShellAnalysis },

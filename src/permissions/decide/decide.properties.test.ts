@@ -99,7 +99,7 @@ const situation = fc
   })
   .map(({ ends, ...rest }) => ({ ...rest, resolved: resolve(rest.accesses, ends) }));
 
-describe("decide, in any situation,", () => {
+describe("decide, for any call and policy,", () => {
   it("returns a deterministic result for every input", () => {
     fc.assert(
       fc.property(situation, (given) => {
@@ -124,14 +124,14 @@ describe("decide, in any situation,", () => {
     );
   });
 
-  it("never allows more after adding a layer, except the user's own, and no layer overrides another's denial", () => {
+  it("never allows more after adding a layer, except the user's own, and no layer overrides another layer's denial", () => {
     fc.assert(
       fc.property(situation, fc.oneof(layer, settling), fc.nat(3), (given, extra, at) => {
         const layers = (given.policy.layers ?? []).toSpliced(at, 0, extra);
         const before = decide(given).effect;
         const after = decide({ ...given, policy: { ...given.policy, layers } }).effect;
         if (extra.settles === undefined) expect(severity[after]).toBeGreaterThanOrEqual(severity[before]);
-        // A user's layer may allow a call that is denied only because no approver is available.
+        // A user's layer may allow a call that is denied only because there is no approver.
         const forbids = ({ unattended: _, ...policy }: Policy) =>
           decide({ ...given, policy: { ...policy, mode: "bypassPermissions" } }).effect === "deny";
         if (forbids(given.policy) || forbids({ ...given.policy, layers: [extra] })) {
@@ -201,7 +201,7 @@ describe("decide, in any situation,", () => {
     );
   });
 
-  it("allows nothing to a tool outside the pool", () => {
+  it("denies every call to a tool outside the pool", () => {
     fc.assert(
       fc.property(situation, (given) => {
         const pool = given.policy.pool.filter((tool) => tool !== given.toolName);
@@ -210,7 +210,7 @@ describe("decide, in any situation,", () => {
     );
   });
 
-  it("is at least as strict with more accesses", () => {
+  it("is at least as strict if a call has more accesses", () => {
     fc.assert(
       fc.property(situation, (given) => {
         fc.pre(given.accesses.length > 1);
@@ -223,8 +223,8 @@ describe("decide, in any situation,", () => {
 });
 
 describe("rules", () => {
-  it("never make the parser or the search for hidden paths throw", () => {
-    // Like fast-check's unit "binary", which first builds a table that takes a second and 120 MB.
+  it("never make the rule parser or the search for hidden paths throw", () => {
+    // Like fast-check's `binary` unit, which first builds a table that takes a second and 120 MB.
     const anyCharacter = fc
       .nat({ max: 0x10_f7ff })
       .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));

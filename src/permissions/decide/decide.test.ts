@@ -50,12 +50,12 @@ const write = (file_path: string, given?: Given) => judge("Write", { file_path, 
 const bash = (command: string, given?: Given) => judge("Bash", { command }, given).effect;
 
 describe("built-in rules", () => {
-  it("name every part of a line that needs approval", () => {
+  it("report every part of a line that needs approval", () => {
     const { reason } = judge("Bash", { command: "npm test -- cart && rm -rf ./build && ls" });
     expect(reason).toMatch(/^No rule allows this command, and [^.]*npm[^.]*; [^.]*rm[^;]*\.$/);
   });
 
-  it("allow reading and searching in the workspace and readable roots, and nothing outside", () => {
+  it("allow reading and searching in the workspace and the readable roots, and nowhere else", () => {
     expect(read("a.ts")).toBe("allow");
     expect(read("/docs/x")).toBe("allow");
     expect(read("/etc/hosts")).toBe("ask");
@@ -79,12 +79,12 @@ describe("built-in rules", () => {
     expect(read("pipe", { kind: "other" })).toBe("ask");
   });
 
-  it("allow calls without effects, and this session's results", () => {
+  it("allow calls that have no effect, and calls that use only the session itself", () => {
     expect(judge("TodoWrite", { todos: [] }).effect).toBe("allow");
     expect(judge("BashOutput", { bash_id: "1" }).effect).toBe("allow");
   });
 
-  it("allow this session's texts, which path rules do not cover; only Read and Grep accept their addresses", () => {
+  it("allow reading this session's texts with Read and Grep, whatever path rules say", () => {
     const rules = [["deny", "Read(**)"] as const, ["deny", "Read(//**)"] as const];
     for (const address of ["retinue://result/c1", "retinue://output/a1"]) {
       expect(read(address, { rules })).toBe("allow");
@@ -98,7 +98,7 @@ describe("built-in rules", () => {
     }
   });
 
-  it("deny a tool outside the pool, and input without content", () => {
+  it("deny tools outside the pool, and input that lacks required fields", () => {
     expect(judge("Task", {})).toMatchObject({ effect: "deny", rule: "not in pool" });
     expect(judge("Read", { file_path: 3 }, { mode: "bypassPermissions" })).toMatchObject({
       effect: "deny",
@@ -130,7 +130,7 @@ describe("lists", () => {
     ).toBe("deny");
   });
 
-  it("let only an approval from this session answer an ask rule", () => {
+  it("let only an approval from this session override an ask rule", () => {
     const rules = (scope: RuleScope) => [
       ["ask", "Bash(git push:*)", "user"] as const,
       ["allow", "Bash(git push)", scope] as const,
@@ -140,7 +140,7 @@ describe("lists", () => {
     expect(bash("git push", { rules: rules("session") })).toBe("allow");
   });
 
-  it("allow only if both ends of a link match, and deny if either does", () => {
+  it("allow a link only if both its path and its target match, and deny it if either does", () => {
     const given = { real: "/etc/hosts" };
     expect(write("gen/l", { ...given, rules: [["allow", "Edit(gen/**)"]] })).toBe("ask");
     expect(
@@ -156,7 +156,7 @@ describe("lists", () => {
     expect(read("l", { real: `${root}/x`, rules: [["deny", "Read(l)"]] })).toBe("deny");
   });
 
-  it("let a rule about reading cover writing, but not the reverse", () => {
+  it("apply deny rules for reading to writing too, but not the reverse", () => {
     expect(write("a", { mode: "acceptEdits", rules: [["deny", "Read(a)"]] })).toBe("deny");
     expect(read("a", { rules: [["deny", "Edit(a)"]] })).toBe("allow");
   });
@@ -168,7 +168,7 @@ describe("lists", () => {
     expect(checkRules([{ text: "Bash(", effect: "deny", scope: "user" }])).toHaveLength(1);
   });
 
-  it("support servers and their tools", () => {
+  it("support MCP servers and their tools", () => {
     const query = (...rules: NonNullable<Given["rules"]>) => judge("mcp__db__query", {}, { rules }).effect;
     expect(query()).toBe("ask");
     expect(query(["allow", "mcp__db"])).toBe("allow");
@@ -203,7 +203,7 @@ describe("modes", () => {
     expect(bash("touch x", { mode })).toBe("ask");
   });
 
-  it("a protected file needs a rule that names it and is not from the project", () => {
+  it("protected files need a rule that names them and is not from the project", () => {
     for (const mode of ["default", "acceptEdits", "bypassPermissions"] as const) {
       expect(
         write(".vscode/x", {
@@ -227,7 +227,7 @@ describe("modes", () => {
     }
   });
 
-  it("plan mode changes nothing, whatever the rules allow", () => {
+  it("plan mode allows no changes, whatever the rules allow", () => {
     const mode = "plan" as const;
     expect(write("a", { mode, rules: [["allow", "Write", "session"]] })).toBe("deny");
     expect(bash("npm test", { mode, rules: [["allow", "Bash"]] })).toBe("deny");
@@ -238,7 +238,7 @@ describe("modes", () => {
     expect(judge("mcp__db__query", {}, { mode, rules: [["allow", "mcp__db__query"]] }).effect).toBe("allow");
   });
 
-  it("the reason concerns the write, even if the command alone changes nothing", () => {
+  it("the reason is about the write if a read-only command redirects its output", () => {
     const reasonOf = (given: Given) => judge("Bash", { command: "echo x > out.txt" }, given).rule;
     expect(reasonOf({ mode: "bypassPermissions" })).toBe("bypassPermissions");
     expect(reasonOf({ mode: "acceptEdits" })).toBe("acceptEdits");
@@ -256,7 +256,7 @@ describe("modes", () => {
     expect(bash("a && b", { mode: "bypassPermissions", rules: [["deny", "Bash(b:*)"]] })).toBe("deny");
   });
 
-  it("a workspace below a protected directory is still a workspace", () => {
+  it("a workspace inside a protected directory is treated like any other", () => {
     const policy: Policy = {
       mode: "acceptEdits",
       pool,
@@ -359,7 +359,7 @@ describe("commands", () => {
     ).toBe("allow"),
   );
 
-  it("need approval if they may hide a restricted command or mention a guarded file", () => {
+  it("need approval if they may hide a restricted command or mention a file that a rule denies", () => {
     const rules = [
       ["allow", "Bash"],
       ["deny", "Bash(rm:*)"],
@@ -372,7 +372,7 @@ describe("commands", () => {
     expect(bash("cat ~/.sshrc", { rules })).toBe("allow");
   });
 
-  it("may run thousands of others", () => {
+  it("may run thousands of other commands", () => {
     const rules = [
       ["deny", "Bash(find * -delete)"],
       ["deny", "Bash(git push:*)"],
@@ -391,16 +391,16 @@ describe("commands", () => {
     expect(bash("git -x ".repeat(150_000), { rules })).toBe("deny");
     expect(bash(`${"true; ".repeat(5_000)}git push`, { rules })).toBe("deny");
     expect(bash("true; ".repeat(20_000), { rules })).toBe("allow");
-    // Longer than the Bash tool accepts, so it is not analyzed.
+    // This line is longer than the Bash tool accepts, so it is not analyzed.
     expect(bash("true; ".repeat(150_000), { rules })).toBe("ask");
   });
 });
 
-describe("a line that is allowed literally", () => {
+describe("a command line that a rule allows literally", () => {
   const line = "echo x > out.txt";
   const rules = [["allow", `Bash(${line})`, "session"]] as const;
 
-  it("may write the workspace files that it names, and no other line may", () => {
+  it("may write the workspace files that it names, but no other line may", () => {
     expect(bash(line)).toBe("ask");
     expect(bash(line, { rules })).toBe("allow");
     for (const other of ["echo x > other.txt", "echo y > out.txt", "echo x >> out.txt", "echo x > out.txt; touch a"])
@@ -409,7 +409,7 @@ describe("a line that is allowed literally", () => {
     expect(bash("npm test > out.txt", { rules: [["allow", "Bash(npm test:*)"]] })).toBe("ask");
   });
 
-  it("does not cover protected, denied or outside files", () => {
+  it("may not write protected or denied files, or files outside the workspace", () => {
     const both = (more: readonly [Effect, string], command = line) =>
       bash(command, { rules: [["allow", `Bash(${command})`, "session"], more] });
     expect(both(["deny", "Edit(out.txt)"])).toBe("deny");
@@ -425,7 +425,7 @@ describe("new git hooks", () => {
   const rules = [["allow", "Bash(git commit:*)"]] as const;
 
   it.each(["git commit -m x", "cd src && git commit -m x", "timeout 5 git commit -m x"])(
-    "make %s need approval",
+    "require approval for %s",
     (command) => {
       expect(bash(command, { rules: [...rules, ["allow", "Bash(timeout 5 git commit:*)"]] })).toBe("allow");
       expect(bash(command, { rules: [...rules, ["allow", "Bash(timeout 5 git commit:*)"]], hooks })).toBe("ask");
@@ -443,7 +443,7 @@ describe("new git hooks", () => {
 describe("leaving plan mode", () => {
   const leave = (given: Given) => judge("ExitPlanMode", { plan: "x" }, given).effect;
 
-  it("needs a person, whatever the rules allow", () => {
+  it("needs a person's approval, whatever the rules allow", () => {
     expect(leave({ mode: "plan" })).toBe("ask");
     expect(leave({ mode: "plan", rules: [["allow", "ExitPlanMode"]] })).toBe("ask");
     expect(leave({ mode: "plan", rules: [["deny", "ExitPlanMode"]] })).toBe("deny");
@@ -455,7 +455,7 @@ describe("explainDenial", () => {
   const explain = (name: string, input: JsonObject, given?: Given) =>
     explainDenial(judge(name, input, given), { callId: "c", name, inputJson: JSON.stringify(input) });
 
-  it("names the rule that would allow it", () => {
+  it("names the rule that would allow the call", () => {
     expect(explain("Bash", { command: "npm test" })).toContain(
       "the rule `Bash(npm test)` in the `allowedTools` option",
     );
@@ -465,7 +465,7 @@ describe("explainDenial", () => {
     expect(explain("WebSearch", { query: "x" })).toContain("the rule `WebSearch`");
   });
 
-  it("suggests no way around a deny rule, and never the whole shell", () => {
+  it("suggests no way around a deny rule, and never a rule for all commands", () => {
     expect(explain("Bash", { command: "rm x" }, { rules: [["deny", "Bash(rm:*)"]] })).not.toContain("allowedTools");
     expect(explain("Bash", { command: "a && b" })).not.toContain("allowedTools");
     expect(explain("Bash", { command: "a && b" })).toContain("one simple command at a time");

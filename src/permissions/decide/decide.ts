@@ -58,7 +58,7 @@ export interface DecideRequest {
   readonly denied?: readonly ResolvedPath[] | "unknown" | undefined;
   /** Git hooks that were created or changed since the session began. */
   readonly changedHooks?: readonly string[] | undefined;
-  /** Repository configuration file that names programs which git runs even in read-only commands. */
+  /** A repository configuration file that names programs which git runs even for read-only commands. */
   readonly gitPrograms?: string | undefined;
   /** True if files that rules deny can't be hidden from commands, because there are too many files to look at. */
   readonly cannotHide?: boolean | undefined;
@@ -71,7 +71,7 @@ export function decide(request: DecideRequest): Decision {
   return limit?.effect === "deny" ? limit : judge(request).decision;
 }
 
-/** Denies calls that may evade a deny rule, because the machine with the rules has no approver. */
+/** Denies calls that may evade a deny rule, because no one can approve calls on the machine that has the rules. */
 function decideWithinLimits(request: DecideRequest): Decision {
   const { decision } = judge(request);
   if (decision.effect !== "ask") return decision;
@@ -81,7 +81,10 @@ function decideWithinLimits(request: DecideRequest): Decision {
   return asDecision(evasion, "deny", reason);
 }
 
-/** Returns a policy in which only deny rules restrict. A compact line that asks still reverses the lines above it. */
+/**
+ * Returns a policy without ask rules. In the compact form, an ask rule becomes an allow rule, because it still
+ * overrides the rules above it.
+ */
 function withoutAskRules(policy: Policy): Policy {
   const rules = policy.rules.flatMap((rule): Rule[] => {
     if (rule.effect !== "ask") return [rule];
@@ -115,8 +118,7 @@ function judge(request: DecideRequest): JudgedCall {
     const finding = isNamed ? byRule(spelledOut, "this command and its files") : found;
     const decision = applyMode(judgeHooks(access, finding, changedHooks) ?? finding, compiled);
     const isStricter = strictest === undefined || severity[decision.effect] > severity[strictest.effect];
-    // `echo x > file` runs a read-only command but also writes a file. Report the decision about the write as the
-    // reason.
+    // `echo x > file` runs a read-only command but also writes a file. The reported reason should be about the write.
     const isReason = access.kind === "write" && strictest?.rule === READ_ONLY_COMMAND;
     // Prefer decisions that a project's hooks can't override, and decisions about protected files over project rules.
     const isProtected = decision.rule === PROTECTED_FILE && !ofUser.has(strictest?.scope ?? "builtin");
@@ -134,7 +136,7 @@ function judge(request: DecideRequest): JudgedCall {
 }
 
 const TOO_MANY_FILES =
-  "The workspace has too many files to find all that deny rules for Read cover, so they can't be hidden from this command.";
+  "The workspace has too many files to find every file that a deny rule for Read covers, so they can't be hidden from this command.";
 
 interface AccessFinding {
   readonly access: Access;
@@ -164,7 +166,7 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     if (resolvedPath?.kind === "file" && shell?.state === undefined) files.add(resolvedPath.requested);
     if (shell?.role === "operand" && "path" in access) {
       const place = shell.state === "pending" ? undefined : resolvedPath;
-      // It is not known whether the command reads or writes a file that it names, so restrictions on both apply.
+      // It is unknown whether the command reads or writes a file that it names, so the restrictions on both apply.
       const isOnlyRead = shell.state === "walked" && shell.walk?.writes !== true;
       const used = { kind: isOnlyRead ? "read" : "write", path: access.path } as const;
       const judged = judgePath({ toolName, access: used, resolved: place, denied, isOperand: true }, used, compiled);
@@ -173,12 +175,12 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
       continue;
     }
     if (shell?.role === "argument" && shell.state === "pending") {
-      // Even before it is expanded, the text may name a file that a rule denies.
+      // Even an unexpanded pattern may name a file that a rule denies.
       const found = judgeAccess({ toolName, access, resolved: resolvedPath, denied }, compiled);
       if (found.effect === "deny") findings.push({ access, found });
       continue;
     }
-    // Until the workspace has expanded it, `link/../file` may not be the path that the shell opens.
+    // Until the workspace has expanded it, a path such as `link/../file` may differ from the one that the shell opens.
     const place = shell?.state === "pending" ? undefined : resolvedPath;
     const judged = settle(access, judgeAccess({ toolName, access, resolved: place, denied }, compiled));
     const found = shell?.state === "walked" ? leaveToPerson(judged) : judged;
@@ -195,7 +197,7 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
 
 /**
  * Returns a function that replaces the finding about a path if another command on the line may change where the path
- * leads. Restrictions that apply to the path as it is now remain.
+ * leads. Restrictions on the path in its current state still apply.
  */
 function unsettled(request: DecideRequest, compiled: CompiledPolicy): (access: Access, found: Finding) => Finding {
   const { accesses, resolved, policy } = request;
@@ -219,13 +221,13 @@ function unsettled(request: DecideRequest, compiled: CompiledPolicy): (access: A
  */
 function leaveToPerson(finding: Finding): Finding {
   if (finding.effect !== "deny") return finding;
-  const reason = `The command would come across a file that a rule denies. ${finding.reason} The Grep tool skips such files.`;
+  const reason = `The command would also reach a file that a rule denies. ${finding.reason} The Grep tool skips such files.`;
   return { ...finding, effect: "insist", reason, mayEvade: true };
 }
 
 /**
- * Returns true if the decision on the command already covers the finding: the access is allowed, or no rule decided and
- * the word itself may lead outside the workspace.
+ * Returns true if the decision on the command already covers the finding, because the access is allowed, or because no
+ * rule decided and the word itself may lead outside the workspace.
  */
 function isForCommand({ effect, rule }: Finding, { pattern }: ShellPath): boolean {
   if (rule === CREATED_PATH) return false;
@@ -276,15 +278,17 @@ function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding 
 
 function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy): Finding {
   const checked = checkUrl(text);
-  if (!checked.ok) return builtin("deny", "malformed address", checked.reason);
-  const { url } = checked;
+  // A program's own tool may use internal services. WebFetch may not, because its URLs come from the model alone.
+  const url = checked.ok ? checked.url : hasKnownAccesses(toolName) ? undefined : checked.localUrl;
+  if (url === undefined) return builtin("deny", "malformed address", checked.ok ? "" : checked.reason);
   const host = bareHost(url.hostname);
   const verdict = weighRules(
     compiled,
     ({ coversTool, target, rule }) =>
       // Built-in agents fetch documentation, which needs no other scheme or port.
       (rule.scope !== "builtin" || (url.protocol === "https:" && url.port === "")) &&
-      // A rule for a domain applies to every tool that uses the network, as a rule for a path does to files.
+      // A rule for a domain applies to every tool that uses the network, just as a rule for a path applies to every
+      // tool that uses files.
       (target.kind === "whole"
         ? coversTool(toolName)
         : target.kind === "domain" && matchDomain(target.pattern, url.href)),
@@ -301,7 +305,7 @@ function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy):
   return builtin("open", "network", `No rule allows fetching from ${host}.`);
 }
 
-/** Returns true if the URL seems to contain data, which fetching the URL would send off the machine. */
+/** Returns true if the URL seems to contain data, which a fetch would send off the machine. */
 function carriesData({ pathname, searchParams }: URL): boolean {
   const values = [...searchParams].flat();
   const names = pathname.split("/");

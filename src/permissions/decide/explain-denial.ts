@@ -3,12 +3,19 @@ import { alwaysPatterns } from "../rules/always-patterns.ts";
 import { hostOf } from "../rules/domain-pattern.ts";
 import { soleCommand } from "../shell/analyse-command.ts";
 import { accesses } from "./accesses.ts";
-import { CHANGED_HOOK, PLAN_APPROVAL, USER_QUESTION, WRITE_IN_WORKSPACE } from "./finding.ts";
+import {
+  CHANGED_HOOK,
+  HIDDEN_COMMAND,
+  PLAN_APPROVAL,
+  TRACKED_FILES,
+  USER_QUESTION,
+  WRITE_IN_WORKSPACE,
+} from "./finding.ts";
 
 /** Explains a denial, or an `ask` without an approver, to the model: what was refused, why, and how to allow it. */
 export function explainDenial(decision: Decision, call: ToolCall): string {
   const tool = canonicalToolName(call.name);
-  const head = `${tool} was not run. ${decision.reason}`;
+  const head = [`${tool} was not run.`, decision.reason, otherWays.get(decision.rule)].filter(Boolean).join(" ");
   if (decision.rule === "not in pool") return `${head} Continue with the tools you have.`;
   if (malformed.has(decision.rule)) return `${head} Correct the call.`;
   if (decision.rule === PLAN_APPROVAL) return PLAN_NOT_APPROVED;
@@ -43,6 +50,12 @@ export function suggestRule(toolName: string, input: JsonObject): string | undef
   const list = accesses(tool, input);
   return list.length === 0 ? tool : ruleFor(tool, list[0]!);
 }
+
+/** How the model can write a call so that it needs no approval, by built-in rule. Not part of the reason for users. */
+const otherWays: ReadonlyMap<string, string> = new Map([
+  [HIDDEN_COMMAND, "Write it without variables, substitutions, eval or aliases in place of program names."],
+  [TRACKED_FILES, "To print other files, name them after `--`."],
+]);
 
 const malformed = new Set([
   "malformed path",

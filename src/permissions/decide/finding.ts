@@ -15,6 +15,10 @@ export const READ_ONLY_COMMAND = "read-only command";
 export const CHANGED_HOOK = "changed hook";
 /** The built-in rule that asks because another command on the line may change where a path leads. */
 export const CREATED_PATH = "created path";
+/** The built-in rule that asks because only the shell knows what a command would run. */
+export const HIDDEN_COMMAND = "hidden command";
+/** The built-in rule that asks because a git command could print a tracked file that a rule denies. */
+export const TRACKED_FILES = "tracked files";
 export const WRITE_IN_WORKSPACE = "write in workspace";
 
 /** One access of a tool call, with its path resolved. */
@@ -24,7 +28,7 @@ export interface AccessRequest {
   readonly resolved: ResolvedPath | undefined;
   /** Files that match deny rules and have several names (hard links); undefined if they could not be listed. */
   readonly denied: readonly ResolvedPath[] | undefined;
-  /** True if a command may use the file. Rules for whole tools apply to the command instead. */
+  /** True if a command may use the file. In that case, rules for whole tools apply to the command instead. */
   readonly isOperand?: true | undefined;
 }
 

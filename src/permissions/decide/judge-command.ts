@@ -26,7 +26,16 @@ import {
   unitsOf,
 } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
-import { builtin, byVerdict, type Finding, originName, READ_ONLY_COMMAND, WRITE_IN_WORKSPACE } from "./finding.ts";
+import {
+  builtin,
+  byVerdict,
+  type Finding,
+  HIDDEN_COMMAND,
+  originName,
+  READ_ONLY_COMMAND,
+  TRACKED_FILES,
+  WRITE_IN_WORKSPACE,
+} from "./finding.ts";
 import { deniedPlaces } from "./judge-path.ts";
 
 /** Findings about the files that commands read, by `readKey`. */
@@ -37,7 +46,7 @@ interface CommandContext {
   readonly reads: CommandReadFindings;
   /** Paths in the commands that refer to files rather than directories. */
   readonly files: ReadonlySet<string>;
-  /** True if a command that only reads runs in the read-only profile of a sandbox. */
+  /** True if a read-only command runs in the read-only profile of a sandbox. */
   readonly sandboxed: boolean | undefined;
 }
 
@@ -105,7 +114,7 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
   const verdicts: Verdict[] = [];
   const open: string[] = [];
   const unruled: CommandUnit[] = [];
-  // A line that has no commands, or does more than run them, is judged as a whole.
+  // A line that has no commands, or does more than run commands, is judged as a whole.
   if (units.length === 0 || doubts.length > 0) {
     const verdict = weighRules(compiled, whole);
     if (verdict !== undefined) verdicts.push(verdict);
@@ -133,7 +142,7 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
   };
 }
 
-/** Maximum number of reasons that are named. */
+/** Maximum number of reasons in a message. */
 const MOST_REASONS = 3;
 
 /** Lists the reasons for all parts of a line, so that a harmless part does not hide a dangerous one. */
@@ -182,7 +191,7 @@ function unitMatcher({
   };
 }
 
-/** Explains why the command needs a rule; undefined if it is read-only and reads only what may be read. */
+/** Explains why the command needs a rule; undefined if it is read-only and reads only files that it may read. */
 function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefined {
   const { command } = unit;
   const { sandboxed, analysis } = line;
@@ -197,7 +206,7 @@ function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefine
   );
   const { reads, unknown } = readsOf(command, analysis.loopWords, { sandboxed });
   const found = reads.map(({ shell }) => line.reads.get(readKey(shell)));
-  // The read-only profile of a sandbox hides what must not be read.
+  // In a sandbox, the read-only profile hides files that must not be read.
   if (!sandboxed && (isListing || unknown.length > 0 || found.includes(undefined)))
     return "only the shell knows which files it would read";
   const open = found.flatMap((findings) => findings ?? []).find(({ effect }) => effect === "open");
@@ -245,8 +254,8 @@ function trackedFiles({ units, files }: CommandLine, { policy, homes }: Compiled
     .slice(0, 2)
     .map(({ text }) => text.slice(0, 40))
     .join(" ");
-  const reason = `\`${shown}\` could print or copy a tracked file that a rule denies. To print other files, name them after \`--\`.`;
-  return builtin("insist", "tracked files", reason);
+  const reason = `\`${shown}\` could print or copy a tracked file that a rule denies.`;
+  return builtin("insist", TRACKED_FILES, reason);
 }
 
 /** Returns true for `env -i`, `env -u NAME` and `exec -c`, which remove variables that Retinue sets for git. */
@@ -260,7 +269,7 @@ const strippingOptions = new Map([
   ["env", /^-(?!-$)/],
 ]);
 
-/** Requires approval for commands that may conceal the use of something that a rule restricts. */
+/** Requires approval for commands that may conceal that they use something restricted by a rule. */
 function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {
   const { analysis, units } = line;
   const mentioned = compiled.guardedNames.length > 0 ? guardedMention(line, compiled) : undefined;
@@ -277,12 +286,12 @@ function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding 
   if (!hides && !units.some(({ command }) => hidesWord(command, compiled))) return undefined;
   return builtin(
     "insist",
-    "hidden command",
-    "Only the shell knows what this command would run, and rules restrict what may run. Write it without variables, substitutions, eval or aliases in place of program names.",
+    HIDDEN_COMMAND,
+    "Only the shell knows what this command would run, and rules restrict what may run.",
   );
 }
 
-/** Returns true if it is not known which files a command uses, and rules deny some files. */
+/** Returns true if it is unknown which files a command uses, and rules deny some files. */
 function mayUseDenied(line: CommandLine, { deniesPaths }: CompiledPolicy): boolean {
   if (!deniesPaths) return false;
   const { analysis, units, reads } = line;
@@ -371,7 +380,7 @@ function guardedMention(line: CommandLine, compiled: CompiledPolicy): Finding | 
 /** Returns true if the command is read-only, and each file that it reads was judged. */
 function knowsItsFiles(command: SimpleCommand, { analysis, reads, sandboxed }: CommandLine): boolean {
   if (!isReadOnly(command, { sandboxed })) return false;
-  // The read-only profile of a sandbox hides files that rules restrict.
+  // In a sandbox, the read-only profile hides files that rules restrict.
   if (sandboxed) return true;
   const found = readsOf(command, analysis.loopWords);
   return found.unknown.length === 0 && found.reads.every(({ shell }) => reads.has(readKey(shell)));

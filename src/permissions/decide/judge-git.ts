@@ -4,7 +4,7 @@ import { isReadOnly } from "../shell/read-only/read-only.ts";
 import { programOf, unitsOf } from "../shell/shell-analysis.ts";
 import { builtin, CHANGED_HOOK, type Finding } from "./finding.ts";
 
-/** Returns true if the programs that git would run could affect the decision and therefore have to be looked up. */
+/** Returns true if the decision may depend on the programs that git would run, so that they have to be looked up. */
 export function dependsOnGit({ effect, readsOnly }: Decision, accesses: readonly Access[]): boolean {
   return effect === "allow" && readsOnly !== true && accesses.some(usesGit);
 }
@@ -20,7 +20,7 @@ export function judgeGitPrograms(file: string): Finding {
 
 /**
  * Requires approval for running git hooks that have changed since the session began, because a rule for `git commit`
- * was not meant to cover them. If a rule allows every command, there is nothing left to protect.
+ * was not meant to cover them. If a rule allows every command, asking would protect nothing.
  */
 export function judgeHooks(access: Access, finding: Finding, [first]: readonly string[]): Finding | undefined {
   if (first === undefined || finding.effect !== "allow" || !isSpecific(finding.rule) || !runsHooks(access))
@@ -38,7 +38,7 @@ function usesGit(access: Access): boolean {
   return unitsOf(analyseCommand(access.command)).some(({ command }) => programOf(command) === "git");
 }
 
-/** Returns true for git commands that may change something, because only such commands run hooks. */
+/** Returns true for git commands that may change something, because only these commands run hooks. */
 function runsHooks(access: Access): boolean {
   if (access.kind !== "command") return false;
   const units = unitsOf(analyseCommand(access.command));

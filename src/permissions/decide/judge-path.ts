@@ -89,7 +89,7 @@ function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: Compil
 interface ResolvedAccess {
   readonly access: PathAccess;
   readonly resolved: ResolvedPath | undefined;
-  /** Other names of the same file that match deny rules. */
+  /** Other names of the file that match deny rules. */
   readonly aliases: readonly string[];
 }
 

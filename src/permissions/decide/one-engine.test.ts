@@ -49,7 +49,7 @@ describe("compact files", () => {
     expect(bash("npm publish", { rules: rules.toReversed() })).toBe("ask");
   });
 
-  it("come after allow rules in lists and before ask rules in lists", () => {
+  it("take precedence over allow rules in lists, but not over ask rules in lists", () => {
     expect(
       bash("make", { rules: [...compact("user", ["Bash", "make *", "ask"]), list("allow", "Bash(make:*)")] }),
     ).toBe("ask");
@@ -120,7 +120,7 @@ describe("compact files", () => {
 describe("definition layers", () => {
   const onlyGit = layer("project", ["Bash", undefined, "deny"], ["Bash", "git *", "allow"]);
 
-  it("can veto a call, whatever files, modes and people allow", () => {
+  it("can deny a call, whatever files, modes and people allow", () => {
     const rules = [
       list("allow", "Bash", "managed"),
       list("allow", "Bash", "session"),
@@ -135,7 +135,7 @@ describe("definition layers", () => {
     });
   });
 
-  it("apply at every depth: what any ancestor denies stays denied", () => {
+  it("apply at every depth, so that a call denied by any ancestor stays denied", () => {
     const mine = layer("user", ["Bash", undefined, "allow"]);
     expect(bash("make", { layers: [onlyGit, mine] })).toBe("deny");
     expect(bash("make", { layers: [mine, onlyGit] })).toBe("deny");
@@ -150,7 +150,7 @@ describe("definition layers", () => {
     expect(bash("make", { layers: [layer("project", ["Bash", undefined, "ask"]), ...layers] })).toBe("ask");
   });
 
-  it("ask, unless later files allow the call", () => {
+  it("ask for approval, unless a rule outside the layer allows the call", () => {
     const asks = (scope: RuleScope) => [layer(scope, ["Bash", undefined, "ask"])];
     expect(bash("make", { layers: asks("project"), mode: "bypassPermissions" })).toBe("ask");
     expect(bash("make", { layers: asks("project"), rules: [list("allow", "Bash(make)")] })).toBe("allow");
@@ -166,7 +166,7 @@ describe("definition layers", () => {
 });
 
 describe("the decision", () => {
-  it("resolves a path with one slash against the directory of the rule's file", () => {
+  it("resolves a path with one leading slash against the directory of the rule's file", () => {
     const edit = (file: string) =>
       judge("Write", { file_path: "src/a", content: "" }, { rules: [{ ...list("allow", "Edit(/src/**)"), file }] });
     expect(edit(`${root}/.retinue/settings.json`).effect).toBe("allow");
@@ -174,7 +174,7 @@ describe("the decision", () => {
     expect(edit("/w/settings.json").effect).toBe("ask");
   });
 
-  it("names the rule, its place and the reason", () => {
+  it("names the rule, its source and the reason", () => {
     const rules: readonly Rule[] = [{ ...list("deny", "Bash(make:*)"), file: "/home/u/.retinue/settings.json" }];
     expect(judge("Bash", { command: "make" }, { rules })).toEqual({
       effect: "deny",
@@ -198,7 +198,7 @@ describe("the decision", () => {
     ).toBe("allow");
   });
 
-  it("considers the additional parameters of a call", () => {
+  it("takes the additional parameters of a call into account", () => {
     const rules = [
       list("deny", "Agent(model:*opus*)"),
       list("ask", "Task(run_in_background:true)"),

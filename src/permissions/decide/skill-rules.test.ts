@@ -42,12 +42,12 @@ describe("a rule about a skill", () => {
     ["kit:deploy", "Skill(deploy)", true],
     ["kit:deploy", "Skill(*)", true],
     ["review", "Skill(deploy)", false],
-  ])("denies %j with %s: %s", (name, rule, covered) => {
+  ])("applies to %j with %s: %s", (name, rule, covered) => {
     expect(effectOf(name, { [rule]: "deny" })).toBe(covered ? "deny" : "allow");
     expect(effectOf(name, { [rule]: "ask" })).toBe(covered ? "ask" : "allow");
   });
 
-  it("allows one skill by its name if the others need approval", () => {
+  it("does not override a rule for all skills, or affect other skills", () => {
     const rules = { Skill: "ask", "Skill(deploy)": "allow" } as const;
     expect(effectOf("deploy", rules)).toBe("ask");
     expect(effectOf("deploy", { "Skill(deploy)": "allow", "Skill(kit:deploy)": "deny" })).toBe("allow");

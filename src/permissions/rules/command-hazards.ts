@@ -29,8 +29,8 @@ export interface WildWords {
 
 /**
  * Explains why a rule's wildcard must not cover these words; undefined if it may. A user who allows `git log:*` does
- * not mean `git log --output=…`: arguments that run another program or leave the workspace need a rule that spells them
- * out.
+ * not intend to allow `git log --output=…`: arguments that run another program or leave the workspace need a rule that
+ * spells them out.
  */
 export function wildcardHazard(
   command: SimpleCommand,
@@ -108,7 +108,7 @@ export const launchers: ReadonlySet<string> = new Set(wrappers.map(([name]) => n
 
 const builtinNames: ReadonlySet<string> = new Set(builtins.map(([name]) => name));
 
-/** Programs that are usually allowed for reading, so a rule for them is not meant to let them write files. */
+/** Programs that users usually allow for reading. A rule that allows one is not meant to let it write files. */
 const searchers = new Set(["find", "git"]);
 
 /** Programs whose arguments are only text. */

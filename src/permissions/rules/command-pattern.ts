@@ -19,7 +19,7 @@ export interface CommandPattern {
   readonly exact: readonly string[] | undefined;
   /** Words that restrictions compare with known words: in lower case, with `*` for wildcards. */
   readonly words: readonly string[];
-  /** Words that restrictions search for in text, read as loosely as possible. */
+  /** Words that restrictions search for in text that is read as loosely as possible. */
   readonly loose: readonly string[];
   /** Longest literal piece of the program's name. Every command that the pattern restricts contains this piece. */
   readonly trace: string;
@@ -118,7 +118,7 @@ function wildWords(
       gapEnd = index;
       at += 1;
     } else if (gap !== -1) {
-      // Let the gap take one more word and retry the rest of the pattern from there.
+      // Extend the gap by one word and retry the rest of the pattern from there.
       fixed.delete(gapEnd);
       gapEnd += 1;
       index = gapEnd;
@@ -133,7 +133,7 @@ function wildWords(
 export interface SearchableUnit {
   readonly wrappers: readonly SearchableWrapper[];
   readonly commands: readonly { readonly words: readonly string[]; readonly readings: readonly LooseReading[] }[];
-  /** All text of the commands that restrictions are matched against, in lower case. */
+  /** The text of all commands that restrictions are matched against, in lower case. */
   readonly text: string;
 }
 
@@ -222,7 +222,8 @@ function mentionsProgram(loose: readonly string[], readings: readonly LooseReadi
   return readings.some((reading) => {
     if (!reading.text.includes(trace)) return false;
     const words = reading.words();
-    // With a wildcard word in the rule, words that follow any occurrence of the program also follow the first one.
+    // If the rule has a wildcard word, only the first occurrence of the program needs checking: all later words follow
+    // it.
     if (loose.includes("*")) {
       const start = words.findIndex(isProgram);
       return start !== -1 && follows(loose, words, start);
@@ -291,7 +292,7 @@ const gitPlumbing = new Map([
   ["commit-tree", "commit"],
 ]);
 
-/** Returns true if a program may run what it reads. The other known programs treat their input as data. */
+/** Returns true if a program may run its input as code. Other known programs treat their input as data. */
 function evaluatesInput(command: SimpleCommand): boolean {
   const name = programOf(command);
   if (!programs.has(name) || launchers.has(name)) return true;

@@ -26,7 +26,9 @@ interface CompiledRules {
   readonly filed: readonly CompiledRule[];
   /** Ask rules from lists in settings. */
   readonly asking: readonly CompiledRule[];
-  /** Calls that a person allowed for this session. They apply only where a call would otherwise need approval. */
+  /**
+   * Rules for calls that a person allowed for this session. They apply only where a call would otherwise need approval.
+   */
   readonly session: readonly CompiledRule[];
   /** Allow rules from lists, compact files and this session, but not from layers. */
   readonly allow: readonly CompiledRule[];
@@ -119,7 +121,7 @@ interface RootedRules extends CompiledRules {
   readonly all: readonly CompiledRule[];
 }
 
-/** Caches compiled rules by list and roots, because thousands of agents can share one list of rules. */
+/** Caches compiled rules by list and roots, because thousands of agents may share one list of rules. */
 const byList = new WeakMap<readonly Rule[], RootedRules[]>();
 
 function compileRules(rules: readonly Rule[], roots: RuleRoots): RootedRules {

@@ -73,7 +73,7 @@ describe("checkRules", () => {
     (text) => expect(check("deny", text)).toEqual([]),
   );
 
-  it("names the line of a file, or the command-line option", () => {
+  it("names the line in the file, or the command-line option", () => {
     const [inFile, allowed, denied] = checkRules([
       { effect: "deny", text: "Baash", scope: "project", file: "/w/settings.json", line: 4 },
       { effect: "allow", text: "Baash", scope: "flag" },

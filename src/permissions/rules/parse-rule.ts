@@ -29,7 +29,7 @@ export interface ParsedRule {
 export interface RuleProblem {
   readonly ok: false;
   readonly text: string;
-  /** Set if the tool name could be parsed, because an invalid restriction applies to the whole tool. */
+  /** Set if the tool name could be parsed, because an invalid restriction then applies to the whole tool. */
   readonly tool?: string | undefined;
   readonly message: string;
 }
@@ -81,6 +81,8 @@ export function checkRules(
 
 function placeOf({ file, line, scope, effect }: Rule): string {
   if (file !== undefined) return line === undefined ? file : `${file}:${line}`;
+  // Rules in settings files have a file.
+  if (scope === "user") return "the `settings` option";
   if (scope !== "flag" || effect === "ask") return `A rule in ${scope} scope`;
   return `the \`${effect === "allow" ? "allowedTools" : "disallowedTools"}\` option`;
 }
@@ -153,7 +155,7 @@ function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): Ru
   return { kind: "unknown", specifier };
 }
 
-/** Tools that accept path rules. A rule for one of them applies to all tools that read, or to all that write. */
+/** Tools that accept path rules. A rule for one of them applies to all tools that read, or to all tools that write. */
 const pathTools: ReadonlyMap<string, "read" | "write"> = new Map([
   ["Read", "read"],
   ["Grep", "read"],

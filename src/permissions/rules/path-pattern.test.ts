@@ -7,7 +7,7 @@ const wide = (pattern: string, path: string) => compilePathPattern(pattern, { ..
 const narrow = (pattern: string, path: string) => compilePathPattern(pattern, { ...place, wide: false })(path);
 
 describe("path patterns", () => {
-  it("with one slash start at the directory of their file; a restriction also applies in the workspace", () => {
+  it("with one leading slash start at the directory of their file; restrictions also apply in the workspace", () => {
     const mine = { ...place, source: "/home/u" };
     const matches = (isWide: boolean, path: string) => compilePathPattern("/src/**", { ...mine, wide: isWide })(path);
     expect([matches(false, "/home/u/src/a"), matches(false, "/w/proj/src/a")]).toEqual([true, false]);
@@ -56,23 +56,23 @@ describe("path patterns", () => {
     ["docs/", "/w/proj/docs/a", true],
   ])("allow %s for %s: %s", (pattern, path, expected) => expect(narrow(pattern, path)).toBe(expected));
 
-  it("apply in every workspace root for deny, and in the first for allow", () => {
+  it("apply in every workspace root in deny rules, but only in the first in allow rules", () => {
     const roots = ["/w/proj", "/w/more"];
     expect(compilePathPattern("./x", { roots, homes: [], wide: true })("/w/more/x")).toBe(true);
     expect(compilePathPattern("./x", { roots, homes: [], wide: false })("/w/more/x")).toBe(false);
   });
 
-  it("with an unknown home directory restrict everywhere and allow nowhere", () => {
+  it("restrict everywhere and allow nowhere if the home directory is unknown", () => {
     expect(compilePathPattern("~/.ssh/**", { roots: [], homes: [], wide: true })("/root/.ssh/id")).toBe(true);
     expect(compilePathPattern("~/.ssh/**", { roots: [], homes: [], wide: false })("/root/.ssh/id")).toBe(false);
   });
 
-  it("take little time even for malicious patterns", () => {
+  it("are matched quickly even if they are malicious", () => {
     const pattern = `//${"*a".repeat(100)}b/${"**/x/".repeat(50)}y`;
     expect(wide(pattern, `/${"a".repeat(250)}/${"x/".repeat(1_000)}`)).toBe(false);
   });
 
-  it("match their own text, and allow never matches more than deny", () => {
+  it("match their own text, and never match more in allow rules than in deny rules", () => {
     const name = fc.stringMatching(/^[a-z.][a-z0-9.]{0,5}$/).filter((text) => !/^\.{1,2}$/.test(text));
     fc.assert(
       fc.property(

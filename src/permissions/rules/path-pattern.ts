@@ -7,7 +7,7 @@ import {
   matchSegments,
 } from "../../lib/index.ts";
 
-/** A compiled gitignore-like pattern. Takes absolute paths without `.` and `..`. */
+/** A compiled gitignore-like pattern. It is matched against absolute paths without `.` and `..`. */
 export type PathMatcher = (absolutePath: string) => boolean;
 
 export interface PathPatternOptions {
@@ -69,7 +69,7 @@ export function pathPatternProblem(pattern: string): string | undefined {
   return undefined;
 }
 
-/** Returns the last name, or piece of a name, that identifies the pattern: `.ssh` in `~/.ssh/**`, `.env` in `.env*`. */
+/** Returns the last name, or part of a name, that identifies the pattern: `.ssh` in `~/.ssh/**`, `.env` in `.env*`. */
 export function identifyingName(pattern: string): { readonly name: string; readonly whole: boolean } | undefined {
   for (const segment of splitPath(pattern).reverse()) {
     if (["~", ".", ".."].includes(segment)) continue;

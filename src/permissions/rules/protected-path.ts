@@ -22,7 +22,8 @@ export function protectedPart(path: string): string | undefined {
 }
 
 /**
- * Normalizes a name as file systems may: case, composition, invisible characters, trailing dots and spaces, streams.
+ * Normalizes a name as file systems may: case, composition, invisible characters, trailing dots and spaces, and stream
+ * names.
  */
 function foldName(name: string): string {
   const plain = name.normalize("NFC").replace(/\p{Default_Ignorable_Code_Point}/gu, "");
@@ -62,7 +63,7 @@ const protectedDirectories = new Set([
 const protectedPairs = new Set([
   ...namesIn(".config/git .config/fish .config/retinue .config/mise mise/config.toml mise/config.local.toml"),
   ...namesIn(".github/workflows .github/actions .github/hooks .gitea/workflows .forgejo/workflows"),
-  // Directories with programs that run in place of others with the same name.
+  // Directories with programs that run instead of others with the same name.
   ...["node_modules/.bin", "tools/bazel", "gradle/wrapper"],
   ...[".venv", "venv", ".env", "env", ".virtualenv", "virtualenv"].flatMap((name) => [
     `${name}/bin`,
@@ -75,11 +76,12 @@ const protectedFiles = new Set([
   // Startup files of shells, and files that take effect as soon as a shell enters the directory.
   ...namesIn(".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .inputrc .login .logout"),
   ...namesIn(".zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .envrc .autoenv.zsh"),
-  // Version managers run the programs that these files name, and shell prompts and editors trigger them unasked.
+  // Version managers run the programs that these files name, and shell prompts and editors start version managers
+  // unasked.
   ...namesIn(".tool-versions rust-toolchain rust-toolchain.toml"),
   // Other agents.
   ...namesIn("opencode.json opencode.jsonc crush.json .crush.json .aider.conf.yml"),
-  // Editors, debuggers and interactive interpreters.
+  // Files that editors, debuggers and interactive interpreters run.
   ...namesIn(".vimrc _vimrc .gvimrc .exrc _exrc .nvimrc .nvim.lua .lazy.lua .lvimrc .dir-locals.el .dir-locals-2.el"),
   ...namesIn(".gdbinit .gdbearlyinit .lldbinit .pdbrc .rprofile .renviron .ghci .irbrc .pryrc .iex.exs .ocamlinit"),
   ...namesIn(".devcontainer.json .gitpod.yml .replit"),

@@ -35,7 +35,7 @@ export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict 
 }
 
 /**
- * Returns the last match, except that a project's rule does not loosen a rule set by the user or by the machine's
+ * Returns the last match, except that a project's rule never loosens a rule set by the user or the machine's
  * administrator.
  */
 export function lastMatch(rules: readonly CompiledRule[], matches: Matches): CompiledRule | undefined {

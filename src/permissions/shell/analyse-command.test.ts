@@ -118,7 +118,7 @@ describe("text that can't be analyzed", () => {
     "a\u001b",
     "cat < /dev/tcp/a/80",
     "echo \ud800",
-    // Between double quotes and in here-documents, single quotes quote nothing.
+    // Inside double quotes and here-documents, single quotes have no special meaning.
     ...["$'$(b)'", "'$(b)'", "a$'`b`'", "$'}'$(b)", "<(a '$(b)')", "$" + "{y:-$'$(b)'}", "\"$'$(b)'\""].flatMap(
       (text) => [
         ...[":-", ":+", "-", "#", "%%", "/a/", "/"].map((operator) => `a "\${x${operator}${text}}"`),
@@ -165,7 +165,7 @@ describe("text that can't be analyzed", () => {
     }
   });
 
-  it("is reported for any text", () => {
+  it("never makes the analysis throw", () => {
     const piece = fc.constantFrom(
       ..."$ ( ) { } [ ] ` ' \" \\ \n ; & | < > # ~ * ? ! = a 1 <<X $(( [[ for do done case esac in if fi".split(" "),
       " ",
@@ -179,7 +179,7 @@ describe("text that can't be analyzed", () => {
   });
 });
 
-it("reads known words like bash", () => {
+it("splits known words like bash", () => {
   const piece = fc.oneof(
     fc.stringMatching(/^[\w./:=,+@%^-]{1,6}$/),
     fc.string({ maxLength: 6 }).map((text) => `'${text.replaceAll("'", "\n")}'`),
@@ -208,7 +208,7 @@ it("reads known words like bash", () => {
     .split("END-OF-IT")
     .slice(0, -1)
     .map((part) => part.split("\0").slice(0, -1));
-  // printf prints one empty line without arguments.
+  // Without arguments, printf prints one empty line.
   const expected = samples.map(({ words }) => (words.length === 1 ? [""] : words.slice(1)));
   expect(read.map((words) => (words.length === 0 ? [""] : words))).toEqual(expected);
 });

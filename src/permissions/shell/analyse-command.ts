@@ -5,7 +5,10 @@ import type { ShellAnalysis, SimpleCommand } from "./shell-analysis.ts";
 /** Maximum length of a command. The Bash tool rejects longer commands, so everything that can run is analyzed. */
 const MAX_LENGTH = 131_072;
 
-/** Returns what a command line would run. Never throws: text that can't be parsed or exceeds a limit is `obscure`. */
+/**
+ * Returns the commands that a command line would run. Never throws: text that can't be parsed or exceeds a limit is
+ * `obscure`.
+ */
 export function analyseCommand(text: string): ShellAnalysis {
   if (last?.text !== text) last = analyse(text);
   return last;
@@ -43,13 +46,13 @@ function analyse(text: string): ShellAnalysis {
 
 function unreadable(text: string): string | undefined {
   if (text.length > MAX_LENGTH) return `it is longer than ${MAX_LENGTH} characters`;
-  // Control characters and lone surrogates reach the shell as text that differs from what is shown.
+  // The shell receives control characters and lone surrogates as text that differs from the text shown to the user.
   if (/[^\P{Cc}\n\t]/u.test(text.replaceAll("\r\n", "\n"))) return "it contains control characters";
   if (/\p{Cs}/u.test(text)) return "it contains an incomplete character";
   return openBraces(text) * text.length > MAX_BRACE_WORK ? "it contains too many braces" : undefined;
 }
 
-/** For each open brace, the parser may read the rest of the line in search of the closing one. */
+/** For each open brace, the parser may read the rest of the line to look for the closing brace. */
 const MAX_BRACE_WORK = 20_000_000;
 
 /** Counts braces that may begin an expansion, except those with only plain text before their closing brace. */

@@ -13,14 +13,14 @@ export interface CommandRead {
   readonly shell: ShellPath;
 }
 
-/** Returns a key that identifies a read among all those of the commands on a line. */
+/** Returns a key that identifies a read among all reads of the commands on a line. */
 export function readKey({ role, pattern, splits, startsWild, walk }: ShellPath): string {
   return JSON.stringify([role, pattern, splits, startsWild, walk]);
 }
 
 export interface CommandReads {
   readonly reads: readonly CommandRead[];
-  /** Words that name files which only the shell can determine. Any entries for them in `reads` are guesses. */
+  /** Words that name files which only the shell can determine. Entries for these words in `reads` are guesses. */
   readonly unknown: readonly ShellWord[];
 }
 
@@ -51,9 +51,7 @@ export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadO
   return { reads: [...reads, ...listed.reads], unknown: [...unknown, ...listed.unknown] };
 }
 
-/**
- * Returns the directories whose names the shell looks up for globs in words that do not name files: `echo /root/.*`.
- */
+/** Returns the directories that the shell lists to expand globs in words that do not name files: `echo /root/.*`. */
 function listedDirectories(
   { words, directories = [""] }: SimpleCommand,
   files: readonly ShellWord[],
@@ -78,7 +76,7 @@ function listedDirectories(
 
 /**
  * Returns the words that name files: the operands, and all words that the shell may split into several, even if the
- * first of these is not an operand.
+ * first of the resulting words is not an operand.
  */
 function fileWords(command: SimpleCommand, paths: readonly ShellWord[], walks: boolean): readonly ShellWord[] {
   const [program, ...given] = command.words;
@@ -105,7 +103,7 @@ export type CommandOperands = ReadonlyMap<ShellWord, readonly CommandRead[] | un
 
 /**
  * Returns the files that a command's words may name, if the command may change something. Each word may be a path, and
- * so may the value of an option in it. There are no entries for commands that only read.
+ * so may the value of an option in the word. There are no entries for commands that only read.
  */
 export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOperands {
   let operands = knownOperands.get(command);
@@ -113,7 +111,7 @@ export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOpe
     const walkOver = copyWalks(command);
     const words = isReadOnly(command) ? [] : command.words.slice(1);
     const files = new Map(words.map((word) => [word, filesOf(word, command, { loops, walk: walkOver(word) })]));
-    // The value of an option may be a part of its word that only the argument model can tell: `-czfarchive`.
+    // The value of an option may be part of a word in a way that only the argument model understands: `-czfarchive`.
     for (const effect of words.length === 0 ? [] : effectsOf(command)) {
       const word = command.words[effect.at]!;
       const known = files.get(word);
@@ -155,7 +153,7 @@ function valuesIn(pattern: string): readonly string[] {
   return [pattern.startsWith("-") ? undefined : pattern, value, glued].filter((each) => each !== undefined);
 }
 
-/** Returns the directory of a path whose name contains a control character, which no path in a decision may contain. */
+/** Replaces a path with its directory if its name contains a control character, because decisions reject such paths. */
 function withoutControls(pattern: string): string {
   return pattern.replace(/[^/]*\p{Cc}.*$/su, "");
 }
@@ -222,7 +220,7 @@ function walkOf(command: SimpleCommand): DirectoryWalk | undefined {
       return follows || has(/^-[^-]*[rd]|^--(rec|dir)/) ? { follows, contents: true } : undefined;
     }
     case "rg":
-      // Globs, types and ignore files can make it search hidden files too.
+      // Globs, types and ignore files can make rg search hidden files too.
       return { follows: has(/^-[^-]*L|^--fo/), contents: !has(/^--files$/) };
     case "diff":
       // Given two directories, diff compares their files even without -r.

@@ -4,9 +4,9 @@ import { sortArguments } from "./programs/read-arguments.ts";
 import { programOf, type SimpleCommand } from "./shell-analysis.ts";
 import type { ShellWord } from "./shell-word.ts";
 
-/** A command that writes files under the names that they have elsewhere: in other directories or in an archive. */
+/** A command that writes files under names that they already have elsewhere: in other directories or in an archive. */
 export interface Copying {
-  /** The words that name what is copied or moved. Empty for an archive, whose contents are unknown. */
+  /** The words that name the files to copy or move. Empty for an archive, whose contents are unknown. */
   readonly sources: readonly ShellWord[];
   /** The word that names the destination; undefined for the working directory. */
   readonly target: ShellWord | undefined;
@@ -17,11 +17,11 @@ export interface Copying {
   readonly keepsLinks: boolean;
   /** True if the command makes links to its sources. */
   readonly makesLinks: boolean;
-  /** True if the words do not show what is copied where. */
+  /** True if the sources and the destination can't be determined from the words. */
   readonly isUnclear: boolean;
 }
 
-/** Returns what a command copies, moves or extracts; undefined for any other command. */
+/** Returns the files that a command copies, moves or extracts; undefined for any other command. */
 export function copyingBy(command: SimpleCommand): Copying | undefined {
   const name = programOf(command);
   switch (name) {
@@ -53,7 +53,9 @@ export function copyingBy(command: SimpleCommand): Copying | undefined {
   }
 }
 
-/** Returns true if a command extracts an archive to the working directory, or to a place that only the shell knows. */
+/**
+ * Returns true if a command extracts an archive to the working directory, or to a directory that only the shell knows.
+ */
 export function extractsHere(command: SimpleCommand): boolean {
   const found = copyingBy(command);
   if (found?.isArchive !== true) return false;
@@ -98,7 +100,7 @@ function gitMove(command: SimpleCommand): Copying | undefined {
   };
 }
 
-/** Returns true for `tar x`, in the old and the new form. */
+/** Returns true for `tar x`, with or without a dash. */
 function isTarExtraction({ words }: SimpleCommand): boolean {
   return words.some(
     ({ text, open, lead }, index) =>
@@ -110,7 +112,10 @@ function isTarExtraction({ words }: SimpleCommand): boolean {
 
 const tarTarget = /^(?:-[a-zA-Z]*C|--(?:dir[a-z]*|one-top-level)=?)(.*)$/;
 
-/** Finds the destination: the value of an option, in the same word or in the next one. The last one applies. */
+/**
+ * Finds the destination: the value of an option, in the same word or in the next one. If there are several, the last
+ * one applies.
+ */
 function extraction({ words }: SimpleCommand, option: RegExp): Copying {
   let target: ShellWord | undefined;
   for (const [index, word] of words.entries()) {

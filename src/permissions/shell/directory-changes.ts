@@ -14,7 +14,7 @@ export class DirectoryTracker {
   private afterSuccess: Directories = workspaceDirectory;
   private afterFailure: Directories = workspaceDirectory;
 
-  /** Sets the directories of the next command for the case that the last one succeeded, and that it failed. */
+  /** Sets the directories of the next command, both for when the last command succeeded and for when it failed. */
   leave(success: Directories, failure: Directories): void {
     this.afterSuccess = success;
     this.afterFailure = failure;
@@ -28,7 +28,7 @@ export class DirectoryTracker {
     this.leave(current, current);
   }
 
-  /** Visits commands that may run any number of times, or later, so a change of directory can't be tracked. */
+  /** Visits commands that may run later or any number of times, so a change of directory can't be tracked. */
   inBlock(node: SyntaxNode, visit: () => void): void {
     const isLost = mayChangeDirectory(node);
     const { current } = this;
@@ -70,7 +70,7 @@ export class DirectoryTracker {
     this.leave(after, after);
   }
 
-  /** Swaps success and failure of the last command, as `!` does. */
+  /** Swaps the success and failure of the last command, as `!` does. */
   negate(): void {
     this.leave(this.afterFailure, this.afterSuccess);
   }
@@ -109,7 +109,7 @@ function limited(directories: readonly (string | undefined)[]): Directories {
   return all.has(undefined) || all.size > MAX_DIRECTORIES ? undefined : ([...all] as string[]);
 }
 
-/** Returns the pattern as seen from the workspace. */
+/** Returns the pattern relative to the workspace. */
 export function joinPattern(directory: string, pattern: string): string {
   if (directory === "" || /^[/~]/.test(pattern)) return pattern;
   return directory.endsWith("/") ? directory + pattern : `${directory}/${pattern}`;
@@ -145,7 +145,7 @@ function containsChange(node: SyntaxNode): boolean {
   if (node.type === "Subshell" || node.type === "CommandExpansion" || node.type === "ProcessSubstitution") return false;
   if (node.type === "Pipeline" && node.commands.length > 1) return false;
   if (node.type === "Statement" && node.background === true) return false;
-  // Any other name changes the directory only if it is an alias or a function, which a line can't define without
+  // Any other name changes the directory only if it is an alias or a function, and a line can't define these without
   // approval.
   if (node.type === "Command" && /^(cd|pushd|popd|eval|builtin|command|source|\.|trap)$/.test(node.name?.value ?? "$"))
     return true;

@@ -38,8 +38,8 @@ export function mayBeAlias(command: SimpleCommand): boolean {
 
 /**
  * Returns true unless a git command is known not to reveal the contents of tracked files, some of which a rule may
- * deny: it neither prints them nor stores them under other names. Also returns false if its operands limit it to files
- * that are judged on their own. `isFile` tells whether a path leads to a file.
+ * deny. A command reveals contents by printing them or by storing them under other names. Also returns false if the
+ * operands limit the command to files that are judged separately. `isFile` tells whether a path leads to a file.
  */
 export function mayGiveContents(command: SimpleCommand, isFile: (path: string) => boolean): boolean {
   if (!/^git(-.|$)/.test(programOf(command))) return false;
@@ -60,7 +60,7 @@ const printers = new Set(
   ),
 );
 
-/** Git commands that reveal no contents, with the arguments that change this. */
+/** Git commands that reveal no contents, each with a pattern for the arguments that are exceptions. */
 const quiet: ReadonlyMap<string, RegExp | undefined> = new Map<string, RegExp | undefined>([
   ..."remote rev-parse rev-list describe name-rev merge-base symbolic-ref show-ref check-ignore check-attr check-ref-format cherry count-objects version ls-files ls-tree shortlog var rm mv clean merge pull push send-pack fetch fetch-pack ls-remote init gc prune repack maintenance pack-refs cherry-pick revert switch notes hash-object update-ref show-branch sparse-checkout help submodule"
     .split(" ")
@@ -79,7 +79,7 @@ const quiet: ReadonlyMap<string, RegExp | undefined> = new Map<string, RegExp | 
 ]);
 
 function isQuiet(name: string, given: readonly ShellWord[]): boolean {
-  // A clone of this repository is another copy of its files.
+  // Cloning this repository makes another copy of its files.
   if (name === "clone") return given.some(({ text }) => /^(https?|ssh|git):\/\/|^[\w.-]+@[\w.-]+:/.test(text));
   if (!quiet.has(name)) return false;
   const telling = quiet.get(name);
@@ -110,7 +110,7 @@ function printsContents({ words }: SimpleCommand, { name, from }: GitSubcommand)
   }
 }
 
-/** Returns true if the operands limit a git command to files that are judged on their own. */
+/** Returns true if the operands limit a git command to files that are judged separately. */
 function isLimited(
   { words, directories }: SimpleCommand,
   { subcommand, isFile }: { readonly subcommand: GitSubcommand; readonly isFile: (path: string) => boolean },

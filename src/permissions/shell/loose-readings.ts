@@ -1,4 +1,4 @@
-/** A command read as loosely as possible, to find what a restriction names. Never used to allow a command. */
+/** A command read as loosely as possible, to find anything that a restriction names. Never used to allow a command. */
 export interface LooseReading {
   readonly text: string;
   words(): readonly string[];

@@ -5,7 +5,7 @@ import { hasGlob, patternsOf, unescapePattern } from "./word-patterns.ts";
 
 interface OpenedFiles {
   readonly files: readonly Redirection[];
-  /** Explains why it is unknown what the redirection does. */
+  /** Explains why the effect of the redirection is unknown. */
   readonly obscure?: string | undefined;
 }
 
@@ -25,7 +25,7 @@ export function openedFiles(operator: string, target: ShellWord, directories: Di
 
 const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/;
 
-/** Returns the file in a directory. Both the directory and the file are given as patterns. */
+/** Returns the path of a file in a directory. Both are given as patterns. */
 function fileIn(directory: string | undefined, kind: Redirection["kind"], pattern: string): Redirection {
   if (directory === undefined || hasGlob(directory)) return { kind, path: undefined };
   const whole = joinPattern(directory, pattern);

@@ -1,7 +1,7 @@
 import type { ShellWord } from "./shell-word.ts";
 
 /**
- * Returns true for variables that may be set for a program: the few that change only the appearance or language of its
+ * Returns true for variables that may be set for a program because they change only the appearance or language of its
  * output.
  */
 export function isSafeExport(name: string, value: ShellWord | undefined): boolean {
@@ -24,8 +24,8 @@ export function steersShell(name: string): boolean {
 }
 
 /**
- * Returns true if a variable that is set for a command makes it unknown what the command runs: it decides what the
- * names of programs or subcommands mean, or it names a program in a way that only the shell knows.
+ * Returns true if a variable that is set for a command makes it unknown what the command runs. The variable may decide
+ * what the names of programs or subcommands mean, or name a program in a way that only the shell knows.
  */
 export function hidesPrograms(setting: string): boolean {
   const [name = "", ...value] = setting.split("=");
@@ -52,7 +52,7 @@ const harmless = new Map<string, RegExp>([
   ["GIT_OPTIONAL_LOCKS", /^0$/],
 ]);
 
-/** Returns true for a variable that this command may set. IFS is safe only for `IFS= read -r line`. */
+/** Returns true if this command may set the variable. IFS is safe only for `IFS= read -r line`. */
 export function isSafeFor(words: readonly ShellWord[], name: string, value: ShellWord | undefined): boolean {
   if (name === "IFS") return words[0]!.text === "read" && value?.open === undefined;
   return isSafeExport(name, value);

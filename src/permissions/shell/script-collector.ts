@@ -27,9 +27,9 @@ import { fileTestsIn, testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
 
 const MAX_DEPTH = 80;
-/** Maximum total length of scripts inside scripts. Each level is parsed again, so this bounds the time. */
+/** Maximum total length of nested scripts. Each level is parsed separately, so this bounds the time. */
 const MAX_INNER = 1_000_000;
-/** Maximum number of words that braces may add. */
+/** Maximum number of words that brace expansion may add. */
 const MAX_ADDED = 10_000;
 
 /** Walks a parsed script and collects the commands that the script would run. Call `script`, then `finish`. */
@@ -50,9 +50,9 @@ export class ScriptCollector {
   private isRepeated = false;
   private inner = 0;
   private depth = 0;
-  /** Word that xargs receives from the previous command of a pipeline, if known. */
+  /** Word that xargs receives from the previous command in a pipeline, if known. */
   private input: ShellWord | undefined;
-  /** Text that the next command of a pipeline reads, if known. */
+  /** Text that the next command in a pipeline reads, if known. */
   private piped: string | undefined;
   private readonly settings: string[] = [];
 
@@ -162,8 +162,8 @@ export class ScriptCollector {
   }
 
   /**
-   * Visits a pipeline. File names that one program lists, filtered or not, are the input that xargs passes to another
-   * program.
+   * Visits a pipeline. File names that one program lists, and others may filter, are the input that xargs passes to
+   * another program.
    */
   private pipeline(node: Pipeline): void {
     const [only] = node.commands;
@@ -176,7 +176,7 @@ export class ScriptCollector {
     let listed: ShellWord | undefined;
     let piped: string | undefined;
     for (const [index, command] of node.commands.entries()) {
-      // `|&` adds error messages to what is listed.
+      // With `|&`, the output also contains error messages.
       if (node.operators[index - 1] === "|&") listed = undefined;
       this.directories.inSubshell(() => {
         if (command.type !== "Command") {
@@ -194,7 +194,7 @@ export class ScriptCollector {
     }
   }
 
-  /** Records what the kind of a compound command implies, regardless of its content. */
+  /** Records the implications of a compound command's type, regardless of its content. */
   private remark(node: SyntaxNode): void {
     if (node.type === "Function") this.caution ??= "it defines a function";
     else if (node.type === "Select" || node.type === "Coproc") this.caution ??= "it uses select or coproc";
@@ -230,7 +230,7 @@ export class ScriptCollector {
     };
   }
 
-  /** Reads a word in which braces have no meaning. */
+  /** Reads a word in which braces have no special meaning. */
   private word(word: Word): ShellWord {
     return readWord(word, this.findings);
   }
@@ -242,7 +242,7 @@ export class ScriptCollector {
     const read = known ?? readWords(word, this.findings);
     this.added += Math.max(0, read.length - 1);
     if (this.added > MAX_ADDED) this.obscure("its braces expand to too many words");
-    // A substitution must be read each time, because what it reports depends on where it occurs.
+    // A substitution must be read each time, because the result depends on where it occurs.
     if (word.text.length < 200 && !/[(`]/.test(word.text)) this.known.set(word.text, read);
     return read;
   }
@@ -365,12 +365,13 @@ export class ScriptCollector {
     this.moves = true;
     for (const { variables } of command.words) for (const name of variables ?? []) this.directoryVariables.add(name);
     const after = changeDirectory(before, command, this.loopWords);
-    // After `command` or `env`, it depends on that program whether the shell itself changes its directory.
+    // If the `cd` follows a program such as `command` or `env`, that program determines whether the shell changes
+    // directory.
     if (level === 0) this.directories.leave(after, before);
     else this.directories.leave(anyOf(before, after), anyOf(before, after));
   }
 
-  /** Visits the commands that a program runs, in the directory and the kind of shell in which it runs them. */
+  /** Visits the commands that a program runs, in the directory and the kind of shell in which the program runs them. */
   private inPlaceOf<T>(program: string, unwrapped: Unwrapped, visit: () => T): T {
     const { plainShell } = this;
     const { current } = this.directories;
@@ -406,7 +407,9 @@ function hereText(node: RedirectionNode): string | undefined {
   return node.type === "HereString" ? node.target?.text : undefined;
 }
 
-/** Returns text that a command passes on: the words of `echo`, or the input of a command that may copy it. */
+/**
+ * Returns the text that a command passes on: the words of `echo`, or the input of a command that may copy its input.
+ */
 function printedBy(command: SimpleCommand): string | undefined {
   const words = /^(echo|printf)$/.test(programOf(command)) ? command.words.slice(1).map(({ text }) => text) : [];
   return words.length > 0 ? words.join(" ") : command.input;

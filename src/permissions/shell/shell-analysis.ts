@@ -16,17 +16,19 @@ export interface ShellAnalysis {
   readonly obscure: string | undefined;
   /** Explains why the line needs a review although all commands that it runs are known. */
   readonly caution: string | undefined;
-  /** Variables of `for` loops, with every word they take. Variables that are also set elsewhere are left out. */
+  /**
+   * Variables of `for` loops, with all the values they take. Variables that are also set elsewhere are not included.
+   */
   readonly loopWords: ReadonlyMap<string, readonly ShellWord[]>;
-  /** True if the line changes the working directory, so that its relative paths do not start at the workspace. */
+  /** True if the line changes the working directory, so that its relative paths may not start at the workspace. */
   readonly moves: boolean;
   /** Assignments that may affect programs that run later: `EDITOR=…; git commit`. */
   readonly settings: readonly string[];
 }
 
 /**
- * The directories in which a command may run, as patterns that start at the workspace; the workspace itself is "".
- * Undefined if they are unknown.
+ * The directories in which a command may run, as patterns relative to the workspace; the workspace itself is "".
+ * Undefined if the directories are unknown.
  */
 export type Directories = readonly string[] | undefined;
 
@@ -35,14 +37,14 @@ export interface SimpleCommand {
   readonly words: readonly ShellWord[];
   /** Variables that are set only for this command and may be harmful. */
   readonly unsafeVariables: readonly string[];
-  /** These variables with their values, as far as the line shows them: `PAGER=less`. */
+  /** Variables that are set only for this command, with their values as far as the line shows them: `PAGER=less`. */
   readonly settings?: readonly string[] | undefined;
-  /** The command's standard input, if the line contains it: a here-document, the words of `echo`. */
+  /**
+   * The command's standard input, if the line contains it, for example in a here-document or as the words of `echo`.
+   */
   readonly input?: string | undefined;
   readonly directories: Directories;
-  /**
-   * Commands that this command runs in turn, if its words name them: `timeout 5 make`, `bash -c '…'`, `find -exec …`.
-   */
+  /** Commands that this command runs, if its words name them: `timeout 5 make`, `bash -c '…'`, `find -exec …`. */
   readonly runs: InnerCommands | undefined;
 }
 
@@ -56,7 +58,7 @@ export interface InnerCommands {
 
 export interface Redirection {
   readonly kind: "read" | "write";
-  /** Path of the file, as seen from the workspace; undefined if only the shell can determine it. */
+  /** Path of the file, relative to the workspace; undefined if only the shell can determine it. */
   readonly path: string | undefined;
   /** The path as a pattern, if the workspace must expand it. */
   readonly pattern?: string | undefined;
@@ -73,7 +75,7 @@ export interface CommandUnit {
 export function unitsOf({ commands }: ShellAnalysis): readonly CommandUnit[] {
   const units = new Map<string, CommandUnit>();
   /**
-   * Numbers that stand for a command and its wrappers in the keys of the commands that they run, so that keys stay
+   * Numbers that represent a command and its wrappers in the keys of the commands that they run, so that keys stay
    * short.
    */
   const numbers = new Map<string, number>();
@@ -114,7 +116,7 @@ export function programOf(command: SimpleCommand): string {
 
 /**
  * Returns the word that xargs would pass on if it read the command's output, provided that the output consists of names
- * of files below a directory; undefined otherwise. `input` is the word of this kind for the command's own input, if
+ * of files below a directory; undefined otherwise. `input` is the same kind of word for the command's own input, if
  * known.
  */
 export function listedFiles(command: SimpleCommand, input: ShellWord | undefined): ShellWord | undefined {
@@ -122,13 +124,13 @@ export function listedFiles(command: SimpleCommand, input: ShellWord | undefined
   const filter = filters.get(program!.text);
   if (input !== undefined && filter !== undefined) return isFilter(given, filter) ? input : undefined;
   const starts = program!.text === "find" ? startsOf(given) : listingOperands(program!.text, given);
-  // Operands of git may be revisions.
+  // The operands of git may be revisions.
   const directory = starts && commonDirectory(program!.text === "git" ? [...starts, fixedWord(".")] : starts);
   // xargs splits names at whitespace, so a piece of a name may look like an option.
   return directory === undefined ? undefined : { ...listedWord(directory), lead: "", below: "lines" };
 }
 
-/** Returns what xargs passes on. With `-d`, it splits names anywhere. */
+/** Returns the word that xargs passes on. With `-d`, xargs may split names anywhere. */
 export function passedOn(words: readonly ShellWord[], input: ShellWord | undefined): ShellWord | undefined {
   if (input === undefined || !/(^|\/)xargs$/.test(words[0]!.text)) return input;
   for (let index = 1; words[index]?.text.startsWith("-"); index += 1) {
@@ -139,7 +141,7 @@ export function passedOn(words: readonly ShellWord[], input: ShellWord | undefin
   return input;
 }
 
-/** Returns the directory that contains everything that is listed; undefined if it is not known. */
+/** Returns the directory that contains all listed files; undefined if it is unknown. */
 function commonDirectory(starts: readonly ShellWord[]): string | undefined {
   const [first] = starts;
   if (starts.length === 1 && first!.open === undefined) return first!.text;
@@ -157,19 +159,19 @@ function startsOf(given: readonly ShellWord[]): readonly ShellWord[] | undefined
 }
 
 interface Listing {
-  /** Options that make the program print names of files and nothing else. Matches "" if it always does so. */
+  /** Options that make the program print names of files and nothing else. Matches "" if the program always does so. */
   readonly lists: RegExp;
-  /** Other options that change neither the names nor what is printed. */
+  /** Other options that affect neither the names nor the kind of output. */
   readonly options: RegExp;
   /** Options whose value is the next word. */
   readonly valued?: RegExp | undefined;
-  /** True if the first operand is a pattern, unless an option contains the pattern. */
+  /** True if the first operand is a pattern, unless an option specifies the pattern. */
   readonly hasPattern?: true | undefined;
 }
 
 /**
  * Programs that print names of files below their operands. The operands themselves are judged separately. Git is not
- * among them: it also prints names that exist only in the repository, and they may contain spaces.
+ * included, because it also prints names that exist only in the repository, and these may contain spaces.
  */
 const listings: ReadonlyMap<string, Listing> = new Map<string, Listing>([
   [

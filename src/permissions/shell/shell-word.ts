@@ -7,7 +7,8 @@ export interface ShellWord {
   /** Text of the word; exact unless the word is open. Expansions appear as their source text. */
   readonly text: string;
   /**
-   * Explains why the text is not exact. `glob`: file names; `value`: a variable, a substitution or the home directory.
+   * Explains why the text is not exact. `glob`: the word expands to file names. `value`: it contains a variable, a
+   * substitution or the home directory.
    */
   readonly open: "glob" | "value" | undefined;
   /** The beginning of the word, as far as it is certain. */
@@ -16,7 +17,7 @@ export interface ShellWord {
   readonly splits: boolean;
   /** The variables in the word, if nothing else makes the word a `value`. */
   readonly variables: readonly string[] | undefined;
-  /** The pieces of an open word; undefined if the word is not open, or if it has a part that only the shell knows. */
+  /** The pieces of an open word; undefined if the word is not open, or if only the shell knows a part of it. */
   readonly pieces?: readonly WordPiece[] | undefined;
   /**
    * Set if the word represents files below the directory `text`, as listed by a program. `lines`: names that are split
@@ -31,14 +32,14 @@ export interface ShellWord {
 export type WordPiece = string | { readonly variable: string; readonly quoted: boolean };
 
 /**
- * Receives findings about the inside of words: scripts in substitutions, assigned variables, and reasons why a word is
- * obscure.
+ * Receives findings about the contents of words: scripts in substitutions, assigned variables, and reasons why a word
+ * is obscure.
  */
 export interface WordFindings {
   script(script: ParsedScript | undefined): void;
   assigned(name: string): void;
   obscure(reason: string): void;
-  /** True if the words belong to a script for `sh`, which supports fewer kinds of words than bash. */
+  /** True if the words are from a script for `sh`, which supports fewer kinds of words than bash. */
   readonly plainShell?: boolean | undefined;
 }
 
@@ -46,7 +47,7 @@ export function fixedWord(text: string): ShellWord {
   return { text, open: undefined, lead: text, splits: false, variables: undefined };
 }
 
-/** Creates a word whose beginning is all that is known. */
+/** Creates a word of which only the beginning is known. */
 export function openWord(text: string, lead: string): ShellWord {
   return { text, open: "value", lead, splits: true, variables: undefined };
 }
@@ -56,7 +57,7 @@ export function listedWord(directory: string): ShellWord {
   return { text: directory, open: "glob", lead: directory, splits: true, variables: undefined, below: "files" };
 }
 
-/** Reads a word in which the shell does not expand braces: an assigned value, the target of a redirection. */
+/** Reads a word in which the shell does not expand braces, such as an assigned value or the target of a redirection. */
 export function readWord(word: Word, findings: WordFindings): ShellWord {
   if (isPlain(word)) return fixedWord(word.text);
   const reading = new Reading(findings);
@@ -64,7 +65,7 @@ export function readWord(word: Word, findings: WordFindings): ShellWord {
   return reading.finish(reading.code);
 }
 
-/** Reads the body of a here-document, in which quotes have no meaning. */
+/** Reads the body of a here-document, in which quotes have no special meaning. */
 export function readQuoted(parts: readonly WordPart[], findings: WordFindings): void {
   const reading = new Reading(findings);
   reading.all(parts, true);
@@ -97,7 +98,7 @@ function isPlain({ text }: Word): boolean {
 /** An expansion in a word, or a pair of quotes with nothing between them. */
 interface Atom {
   readonly text: string;
-  /** Undefined for an expansion that is not the plain value of a variable. */
+  /** Undefined unless the expansion is the plain value of a variable. */
   readonly variable?: string | undefined;
   readonly quoted: boolean;
   readonly splits: boolean;
@@ -299,7 +300,7 @@ class Reading {
     this.inside(part);
   }
 
-  /** Reports scripts and expansions inside a part of a word whose own text stays open. */
+  /** Reports scripts and expansions inside a part of a word whose text is unknown. */
   private inside(node: SyntaxNode): void {
     forEachChild(node, (child) => {
       if (child.type === "Word") readWord(child, this.findings);
@@ -311,8 +312,8 @@ class Reading {
 }
 
 /**
- * Returns true if there is a single quote in an expansion, outside of the commands in it. Between double quotes and in
- * here-documents, `'…'` and `$'…'` are not quotes but ordinary characters, so the shell runs what is between them.
+ * Returns true if there is a single quote in an expansion, except in its commands. Inside double quotes and
+ * here-documents, `'…'` and `$'…'` are not quotes but ordinary characters, so the shell runs the text between them.
  */
 function hasSingleQuote(node: SyntaxNode): boolean {
   if (node.type === "CommandExpansion") return false;
@@ -331,7 +332,7 @@ function isCounter(text: string): boolean {
   return /^\$\{?[?#$!]\}?$/.test(text);
 }
 
-/** Tells how the shell expands a tilde in the word: at its start, or after `:` and `=`. */
+/** Returns how the shell expands a tilde at the start of the word, or after `:` or `=`. */
 function tildeOf(tokens: readonly string[]): "home" | "unknown" | undefined {
   if (tokens.some((token, index) => token === "~" && /[:=]$/.test(tokens[index - 1] ?? ""))) return "unknown";
   if (tokens[0] !== "~") return undefined;

@@ -3,7 +3,7 @@ import { effectsOfWords } from "./programs/effects-of.ts";
 import { wrappers } from "./programs/wrappers.ts";
 import { openWord, type ShellWord } from "./shell-word.ts";
 
-/** The commands that a command runs in addition to itself. */
+/** The commands that a command runs. */
 export interface Unwrapped {
   /** The words of each inner command. */
   readonly commands: readonly (readonly ShellWord[])[];
@@ -18,8 +18,8 @@ export interface Unwrapped {
 }
 
 /**
- * Returns the commands that a command runs. Undefined if it runs no other command, or runs one in an unknown way. In
- * the latter case, rules for its parts allow nothing.
+ * Returns the commands that a command runs. Undefined if it runs no other command, or if it is unknown how it runs one.
+ * In the latter case, rules for parts of the command allow nothing.
  */
 export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = unknownInput): Unwrapped | undefined {
   const program = words[0]!;
@@ -43,7 +43,7 @@ export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = un
   };
 }
 
-/** The programs whose words can name another command to run. */
+/** Programs whose words can name another command to run. */
 const runners: ReadonlySet<string> = new Set([
   ...wrappers.map(([name]) => name),
   ..."find make test [ read printf wait export declare typeset local readonly unset let getopts".split(" "),

@@ -1,13 +1,13 @@
 import type { ShellWord, WordPiece } from "./shell-word.ts";
 
-/** Values that the variables of `for` loops take. */
+/** Values of the variables of `for` loops. */
 export type LoopWords = ReadonlyMap<string, readonly ShellWord[]>;
 
 /** The files that a word names. */
 export interface WordPattern {
   /** Shell pattern. `\` precedes each quoted character, and a leading `~` is the home directory. */
   readonly pattern: string;
-  /** True if the shell splits the name of a matching file at whitespace and expands it once more. */
+  /** True if the shell splits the name of a matching file at whitespace and expands it again. */
   readonly splits: boolean;
 }
 
@@ -39,7 +39,7 @@ function valuesOf(
     ?.map((word) => (word.variables === undefined ? patternsOf(word, loops) : undefined));
   if (values === undefined || values.includes(undefined)) return undefined;
   const known = values.flatMap((each) => each ?? []);
-  // A value in the middle of a word is not the home directory.
+  // The value may be used in the middle of a word, where `~` is not the home directory.
   if (known.some(({ pattern }) => pattern.startsWith("~"))) return undefined;
   if (quoted) return known;
   const isSplit = known.some(({ pattern }) => /[\s*?[\\]/.test(unescapePattern(pattern)) && !hasGlob(pattern));

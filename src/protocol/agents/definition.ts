@@ -19,12 +19,12 @@ export interface CompactRule {
 }
 
 export interface AgentBudget {
-  readonly tokens?: number;
-  readonly usd?: number;
-  readonly turns?: number;
-  readonly seconds?: number;
-  readonly spawns?: number;
-  readonly concurrent?: number;
+  readonly tokens?: number | undefined;
+  readonly usd?: number | undefined;
+  readonly turns?: number | undefined;
+  readonly seconds?: number | undefined;
+  readonly spawns?: number | undefined;
+  readonly concurrent?: number | undefined;
 }
 
 /** An MCP server that an agent uses: a configured server by name, or the agent's own server if `config` is set. */

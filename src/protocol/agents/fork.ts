@@ -13,7 +13,7 @@ export interface ForkOrigin {
   readonly kind: "fork" | "context";
   /** Agent whose conversation is continued. */
   readonly agentId: AgentId;
-  /** Line with the answer whose call created the fork: the last shared line in that agent's transcript. */
+  /** Line in that agent's transcript with the answer whose call created the fork. It is the last shared line. */
   readonly line: LineId;
   /** Fingerprint of the shared messages' bytes, which shows whether the transcript has changed since. */
   readonly hash: string;
@@ -36,7 +36,7 @@ export const FORK_TYPE = "fork";
  * Text that precedes the directive of every fork. It is the same for all forks, so that siblings share its bytes too.
  */
 export const FORK_INTRODUCTION =
-  "[You are a fork of the agent above, not that agent. Do only what follows, yourself: no agents, no questions, no next steps. Your last message is your report to it, short and exact.]";
+  "[You are a fork of the agent above, not that agent. Do only the task below, and do it yourself: start no agents, ask no questions, suggest no next steps. Your last message is your report to that agent; keep it short and exact.]";
 
 export const forkChoices = ["auto", "on", "off"] as const;
 /** Determines when agents can fork. `auto`: only in interactive sessions. */

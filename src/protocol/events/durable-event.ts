@@ -41,7 +41,7 @@ export type DurableEvent =
       readonly description: string;
       /** Set if the child continues this conversation or was given it as context. */
       readonly status?: "sub_agent_entered" | undefined;
-      /** Set if the program started the agent. There is no call with this `callId` then. */
+      /** Set if the program started the agent. In that case, no call has this `callId`. */
       readonly by?: "program" | undefined;
     }
   /**
@@ -59,7 +59,7 @@ export type DurableEvent =
       readonly by?: ResumeCause | undefined;
       /** Prompt that the agent is resumed with, if it has an id. */
       readonly promptId?: PromptId | undefined;
-      /** Set if the run before was cut off, so that only the end of this run is reported to the parent. */
+      /** Set if the previous run was cut off, so that only the end of this run is reported to the parent. */
       readonly replaces?: true | undefined;
     }
   | {

@@ -2,26 +2,26 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { definitionHookEvents, readHookEntries } from "./hook.ts";
 
-describe("hooks can be written", () => {
+describe("hooks", () => {
   it.each([
     ["nested", { PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: "./a.sh" }] }] }],
     ["flat with a matcher", { PreToolUse: [{ matcher: "Bash", command: "./a.sh" }] }],
     ["not in a list", { PreToolUse: { matcher: "Bash", command: "./a.sh" } }],
-  ])("in the form: %s", (_, value) => {
+  ])("can be written in this form: %s", (_, value) => {
     expect(readHookEntries(value)).toEqual({
       hooks: [{ event: "PreToolUse", matcher: "Bash", command: "./a.sh" }],
       problems: [],
     });
   });
 
-  it("without a matcher, with a time limit and arguments", () => {
+  it("can have no matcher, a time limit and arguments", () => {
     const entry = { type: "command", command: "node", args: ["a.js"], timeout: 5 };
     expect(readHookEntries({ Stop: [entry] }).hooks).toEqual([
       { event: "Stop", command: "node", args: ["a.js"], timeoutSeconds: 5 },
     ]);
   });
 
-  it("as a list, which keeps its order", () => {
+  it("keep their order in a list", () => {
     const value = {
       PostToolUse: [{ matcher: "Edit", hooks: [{ command: "a" }, { command: "b" }] }, { command: "c" }],
       SubagentStop: [{ matcher: "db", command: "d" }],
@@ -30,7 +30,7 @@ describe("hooks can be written", () => {
   });
 });
 
-describe("an entry in an unknown form is reported and ignored", () => {
+describe("an unusable entry is reported and ignored", () => {
   it.each([
     [{ pre: "echo a", post: "echo b" }, ["pre", "post"]],
     [{ Setup: [{ command: "a" }] }, ["Setup"]],
@@ -48,14 +48,14 @@ describe("an entry in an unknown form is reported and ignored", () => {
     expect(problems.map(({ event }) => event)).toEqual(events);
   });
 
-  it("so is an entry for an event that a definition can't handle", () => {
+  it("if a definition can't have hooks for its event", () => {
     const { hooks, problems } = readHookEntries({ SessionStart: [{ command: "a" }] }, definitionHookEvents);
     expect(hooks).toEqual([]);
     expect(problems[0]?.message).toContain("belongs in settings");
   });
 });
 
-it("every hook that is read has a command and a known event", () => {
+it("every hook has a command and a known event, whatever the input", () => {
   fc.assert(
     fc.property(fc.jsonValue(), (value) => {
       for (const { command, event } of readHookEntries({ PreToolUse: value, other: value }).hooks) {

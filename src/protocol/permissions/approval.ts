@@ -50,10 +50,10 @@ export interface ApprovalAnswer {
 /** An answer that a program gives. `by` defaults to `the program`. */
 export type GivenAnswer = Omit<ApprovalAnswer, "by"> & { readonly by?: string | undefined };
 
-/** Approver that is recorded for a program's answer that names none. */
+/** Recorded as the approver if a program's answer does not name one. */
 export const THE_PROGRAM = "the program";
 
-/** Approver that is recorded if none is available. */
+/** Recorded as the approver if no approver is available. */
 export const NO_APPROVER = "nobody to ask";
 
 export interface AlwaysAnswer {

@@ -47,7 +47,7 @@ export interface ShellPath {
   readonly pattern: string;
   /** `pending`: the pattern was not expanded, so it is unknown which files it names. `walked`: found under a path. */
   readonly state?: "pending" | "walked" | undefined;
-  /** True if the shell splits the names of matching files at whitespace and expands them once more. */
+  /** True if the shell splits the names of matching files at whitespace and expands them again. */
   readonly splits?: boolean | undefined;
   /** True if the word begins with a wildcard, so that the name of a matching file may look like an option. */
   readonly startsWild?: boolean | undefined;

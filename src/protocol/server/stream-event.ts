@@ -12,8 +12,8 @@ export interface SessionSnapshot {
 export interface SessionClosed {
   readonly type: "session_closed";
   /**
-   * `ended`: no process has the session open any more. `idle`: it had nothing to do. `server_stopped`: it continues
-   * when the server is restarted. `worker_lost`: it continues when its worker is connected again.
+   * `ended`: no process has the session open anymore. `idle`: it had nothing to do. `server_stopped`: it continues when
+   * the server is restarted. `worker_lost`: it continues when its worker is connected again.
    */
   readonly reason: "ended" | "idle" | "deleted" | "server_stopped" | "worker_lost";
   /** Tells the user what to do if the worker is lost. */

@@ -5,14 +5,14 @@ import { delivery, fromWire, type SessionUpdate, toWire, wireNames } from "../in
 const agent = { agentType: "Explore", path: ["a1", "a2"] };
 
 describe("an update on the wire", () => {
-  it("names the events that clients of the protocol wait for", () => {
+  it("has the event names that clients wait for", () => {
     expect(wireNames["approval.requested"]).toBe("tool_approval_required");
     expect(wireNames["run.ended"]).toBe("turn_complete");
     expect(new Set(Object.values(wireNames)).size).toBe(Object.keys(wireNames).length);
     expect(Object.keys(delivery).filter((name) => !(name in wireNames))).toEqual(["subagent.event"]);
   });
 
-  it("is the same update when it is read again", () => {
+  it("is unchanged after being sent and read", () => {
     const types = Object.keys(wireNames) as SessionUpdate["event"]["type"][];
     const fields = fc.dictionary(fc.string(), fc.jsonValue());
     const update = fc
@@ -29,7 +29,7 @@ describe("an update on the wire", () => {
     );
   });
 
-  it("puts subagents' events into an envelope with their path, and leaves the main agent's events unchanged", () => {
+  it("has an envelope with the agent's path for a subagent's event, and none for the main agent's", () => {
     const event = { type: "tool.progressed", callId: "c1", text: "half" } as const;
     expect(toWire({ agentId: "main", event }, agent)).toEqual({ ...event, type: "tool_progressed" });
     expect(toWire({ agentId: "a2", event }, agent)).toEqual({

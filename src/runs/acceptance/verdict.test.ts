@@ -20,7 +20,7 @@ it.each([
   expect(verdictOf({ outcome: "succeeded", text, facts })).toBe(verdict);
 });
 
-it("is inconclusive if the verifier ran nothing or did not finish", () => {
+it("the verdict is inconclusive if the verifier ran nothing or did not finish", () => {
   const text = "VERDICT: pass";
   expect(verdictOf({ outcome: "succeeded", text, facts: noFacts })).toBe("inconclusive");
   expect(verdictOf({ outcome: "incomplete", text, facts })).toBe("inconclusive");

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { describeError, isRecord } from "../../lib/index.ts";
+import { describeError } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
 import type { Approvals, CountedAnswer, Inbox } from "../../ports/index.ts";
 import {
@@ -12,6 +12,7 @@ import {
   type ToolCall,
 } from "../../protocol/index.ts";
 import { orAbort } from "../or-abort.ts";
+import { answerProblem } from "./answer-problem.ts";
 
 /** Queue of tool calls that are waiting for approval. */
 export interface ApprovalQueue {
@@ -204,33 +205,9 @@ async function askProgram(
   { program, signal }: { readonly program: Approvals; readonly signal: AbortSignal },
 ): Promise<ApprovalAnswer> {
   const answer = await program.ask(question, signal);
-  const problem = answerProblem(answer);
+  const problem = answerProblem(answer, question.questions);
   if (problem === undefined) return { ...answer, by: answer.by ?? THE_PROGRAM };
   return { answer: "deny", by: THE_PROGRAM, message: `The program's answer was invalid: ${problem}` };
-}
-
-/** Returns what is wrong with a program's answer. The program may have been written without type checking. */
-function answerProblem(value: unknown): string | undefined {
-  if (!isRecord(value)) return 'it must be an object such as { answer: "allow" }.';
-  const { answer, by, message, inputJson, always, replies } = value;
-  if (answer !== "allow" && answer !== "deny") return '`answer` must be "allow" or "deny".';
-  const texts = Object.entries({ by, message, inputJson });
-  const [wrong] = texts.find(([, text]) => text !== undefined && typeof text !== "string") ?? [];
-  if (wrong !== undefined) return `\`${wrong}\` must be a string.`;
-  if (!isAlways(always)) return '`always` must be an object such as { rule: "Bash(npm test)", for: "session" }.';
-  if (!areReplies(replies)) return "`replies` must be an array of string arrays, one for each question.";
-  return undefined;
-}
-
-function isAlways(always: unknown): boolean {
-  if (always === undefined) return true;
-  if (!isRecord(always) || typeof always["rule"] !== "string") return false;
-  return always["for"] === "session" || always["for"] === "project";
-}
-
-function areReplies(replies: unknown): boolean {
-  const isReply = (reply: unknown): boolean => Array.isArray(reply) && reply.every((text) => typeof text === "string");
-  return replies === undefined || (Array.isArray(replies) && replies.every(isReply));
 }
 
 /**

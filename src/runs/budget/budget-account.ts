@@ -7,7 +7,7 @@ import type { SlotLimit } from "./slots.ts";
 /** Limits that are counted in whole units, so that sums are exact. Dollars are counted in billionths. */
 export type Counted = Exclude<BudgetLimit, "seconds" | "concurrent">;
 export type Amounts = Partial<Readonly<Record<Counted, number>>>;
-export type AccountLimits = Partial<Readonly<Record<BudgetLimit, number>>>;
+export type AccountLimits = { readonly [Limit in BudgetLimit]?: number | undefined };
 
 const counted = ["tokens", "usd", "turns", "spawns", "promptSpawns"] as const;
 const nothing: Readonly<Record<Counted, number>> = { tokens: 0, usd: 0, turns: 0, spawns: 0, promptSpawns: 0 };
@@ -18,7 +18,7 @@ const WARNING_SHARE = 0.8;
 export interface Exceeded {
   readonly limit: BudgetLimit;
   /**
-   * `wait`: there may be room once other requests settle. `shorten`: a shorter answer would fit. `refuse`: neither
+   * `wait`: there may be room once other requests settle. `shorten`: a shorter response would fit. `refuse`: neither
    * helps.
    */
   readonly remedy: "refuse" | "wait" | "shorten";
@@ -43,7 +43,7 @@ export class BudgetAccount {
    */
   readonly slots: SlotLimit | undefined;
   unpriced = 0;
-  /** The part of `used` that was charged for requests whose answers were lost. */
+  /** The part of `used` that was charged for requests whose responses were lost. */
   readonly estimated = { tokens: 0, usd: 0 };
   private readonly reserved = { ...nothing };
   private readonly limited: readonly Counted[];
@@ -55,7 +55,8 @@ export class BudgetAccount {
   private timer: NodeJS.Timeout | undefined;
 
   constructor(name: string, limits: AccountLimits, clock: Pick<Clock, "monotonic">) {
-    for (const [limit, amount] of Object.entries(limits)) requireAmount(amount, `The ${limit} limit of ${name}`);
+    for (const [limit, amount] of Object.entries(limits))
+      if (amount !== undefined) requireAmount(amount, `The ${limit} limit of ${name}`);
     this.name = name;
     this.limits = limits;
     this.limited = counted.filter((limit) => limits[limit] !== undefined);
@@ -150,7 +151,7 @@ export class BudgetAccount {
     return this.isLate() ? [{ limit: "seconds", remedy: "refuse" }, ...over] : over;
   }
 
-  /** Returns the length of the longest answer, in tokens, that fits in addition to `fixed`. */
+  /** Returns the length of the longest response, in tokens, that fits in addition to `fixed`. */
   roomForAnswer(fixed: Amounts, usdPerToken: number): number {
     const rooms = this.limited.map((limit) => {
       const perToken = limit === "tokens" ? 1 : limit === "usd" ? usdPerToken * DOLLAR : 0;

@@ -13,7 +13,7 @@ export interface BudgetLine {
   readonly reserved: number;
   /** Never negative, even if more than the limit was used. */
   readonly left: number;
-  /** The part of `used` that was charged for requests whose answers were lost. Absent if there is none. */
+  /** The part of `used` that was charged for requests whose responses were lost. Absent if there is none. */
   readonly estimated?: number | undefined;
 }
 
@@ -23,7 +23,7 @@ interface RefusedRequest {
   readonly isCall?: true | undefined;
 }
 
-/** A text about a limit. Only the user can change limits, so models get `cause`. */
+/** Explanation of a limit. Models get only `cause`, because only the user can change limits. */
 export interface LimitText {
   /** What happened. */
   readonly cause: string;
@@ -46,7 +46,7 @@ export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCa
   const lost =
     line.estimated === undefined
       ? ""
-      : `, ${amountText(limit, line.estimated)} of it estimated for requests whose answers were lost`;
+      : `, ${amountText(limit, line.estimated)} of it estimated for requests whose responses were lost`;
   const state = `${amountText(limit, line.used)} used${lost}${under}, ${amountText(limit, line.left)} left${needs}`;
   const stops = countsAgents(limit) ? "can't start more agents" : isCall ? "can't make this call" : "can't continue";
   const cause = `${ownerText(line.owner)} ${stops}: the limit is ${limitText(limit, line.limit)} (${state}).`;
@@ -66,7 +66,7 @@ export function unpricedText(line: BudgetLine, model: string | undefined): Limit
   const what = model === undefined ? "this model" : `the model ${model}`;
   const whose = line.owner === SESSION ? "the session's limit" : `agent ${line.owner}'s limit`;
   const remedy =
-    'Add it to the provider\'s "prices" in your settings, or for a model of your program to `prices` of its `describe()`. You can also choose a model with a known price, or limit tokens instead.';
+    'Add it to the provider\'s "prices" in your settings, or, for a model that your program supplies, to the `prices` that its `describe()` returns. You can also choose a model with a known price, or limit tokens instead.';
   const cause = `The price of ${what} is unknown, so ${whose} of ${limitText("usd", line.limit)} can't be enforced.`;
   return { cause, message: `${cause} ${remedy}` };
 }
@@ -74,12 +74,12 @@ export function unpricedText(line: BudgetLine, model: string | undefined): Limit
 /** Tells a model that no agent can be started for its call, and what it can do instead. */
 export function noSpawnText({ limit, cause }: RefusedLimit): string {
   const advice = countsAgents(limit)
-    ? "You can't raise this limit. Do the work yourself, or resume an agent that has ended. If something stays undone, say so in your answer."
+    ? "You can't raise this limit. Do the work yourself, or resume an agent that has ended. If something is left undone, say so in your answer."
     : "You can't raise this limit. Finish with what you have, and say in your answer what is missing.";
   return `${cause} ${advice}`;
 }
 
-/** Returns the end of a run that its budget does not allow to continue. */
+/** Returns the end of a run whose budget does not allow it to continue. */
 export function endingOf({ limit, owner, cause, message }: RefusedLimit): Ending {
   return { reason: "budget", message, limit: { cause, owner, spawns: countsAgents(limit) ? true : undefined } };
 }

@@ -9,7 +9,7 @@ export interface Budget {
   /**
    * Reserves the most that a request can cost, before the request is sent. While other requests hold reservations, a
    * request that does not fit is refused as `pending`. If there are no other reservations, the request gets a shorter
-   * answer instead.
+   * response instead.
    */
   reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal;
   /** Like `reserve`, but waits while the refusal is `pending`. Returns the pending refusal if aborted while waiting. */
@@ -40,7 +40,7 @@ export interface Budget {
   restore(spent: Partial<BudgetSpent>): void;
   /** Returns what this agent and all its subagents have spent. */
   spent(): BudgetSpent;
-  /** Returns, for each kind of limit, the one with the least left among this budget and its ancestors' budgets. */
+  /** Returns, for each kind of limit, the limit with the least left among this budget and its ancestors' budgets. */
   left(): BudgetLeft;
   /** Returns a warning when 80% of a limit in this budget or an ancestor's budget is used, once for each limit. */
   warning(): LimitText | undefined;
@@ -48,7 +48,7 @@ export interface Budget {
 
 export interface BudgetEstimate extends SpendEstimate {
   /**
-   * The part of `tokens` and `usd` that is for the answer, which can be shortened. If absent, the whole estimate is
+   * The part of `tokens` and `usd` that is for the response, which can be shortened. If absent, the whole estimate is
    * needed.
    */
   readonly answer?: AnswerEstimate;
@@ -58,7 +58,7 @@ export interface BudgetEstimate extends SpendEstimate {
 
 export interface AnswerEstimate {
   readonly tokens: number;
-  /** Length in tokens of the shortest answer that is worth a request. */
+  /** Length in tokens of the shortest response that is worth a request. */
   readonly least: number;
   readonly usdPerToken: number;
 }
@@ -69,12 +69,12 @@ export interface AnswerEstimate {
  */
 export interface Reservation {
   readonly refused?: never;
-  /** Length of the reserved answer in tokens. */
+  /** Length of the reserved response in tokens. */
   readonly answerTokens: number;
   /**
-   * Called before a request whose answer was interrupted is sent again. Charges the cost of the failed attempt and
-   * reserves the next one, waiting for other requests like `reserveInTurn`. Resolves with the maximum answer length for
-   * the next attempt.
+   * Called before a request whose response was interrupted is sent again. Charges the cost of the failed attempt and
+   * reserves the next one, waiting for other requests like `reserveInTurn`. Resolves with the maximum response length
+   * for the next attempt.
    */
   repeat(lost: Spent, signal: AbortSignal): Promise<number | BudgetRefusal>;
   /** Replaces the reservation with the actual cost of all attempts, even if that is higher. */
@@ -102,7 +102,9 @@ export interface BudgetSpent {
   readonly spawns: number;
   /** Number of requests whose cost is unknown. `usd` does not include them. */
   readonly unpriced: number;
-  /** The part of `tokens` and `usd` that was charged for requests whose answers were lost. Absent if there is none. */
+  /**
+   * The part of `tokens` and `usd` that was charged for requests whose responses were lost. Absent if there is none.
+   */
   readonly estimated?: { readonly tokens: number; readonly usd: number } | undefined;
 }
 

@@ -155,7 +155,7 @@ describe("a budget", () => {
 });
 
 describe("spawning", () => {
-  it("is refused above the limit for one prompt, which starts over with the next", () => {
+  it("is refused above the limit per prompt, and the next prompt starts a new count", () => {
     const budget = session({}, 3);
     const child = budget.child({}, "planner");
     expect([budget.spawn(), child.spawn(), child.spawn()]).toEqual([undefined, undefined, undefined]);
@@ -186,7 +186,7 @@ describe("spawning", () => {
     expect(refused(child.spawn()).limit).toBe("promptSpawns");
   });
 
-  it("is refused above a limit for the whole tree, however many prompts there were", () => {
+  it("is refused above a limit for the whole tree, no matter how many prompts there were", () => {
     const budget = session({ spawns: 2 });
     const child = budget.child({ spawns: 1 }, "planner");
     expect(child.spawn()).toBeUndefined();
@@ -224,12 +224,12 @@ describe("a request whose response can be shorter", () => {
     const budget = session({ usd: 0.03 });
     const { message, pending } = refused(budget.reserve(request));
     expect(pending).toBe(false);
-    // 8,000 tokens of input for $0.02, and 1,024 tokens of answer.
+    // 8,000 tokens of input for $0.02, and 1,024 tokens of output.
     expect(message).toContain("$0.0300 left; the next request needs $0.0354)");
     expect(granted(session({ usd: 0.0354 }).reserve(request)).answerTokens).toBe(1_026);
   });
 
-  it("fits the tightest budget above it", () => {
+  it("is shortened to fit the tightest budget above it", () => {
     const outer = session({ tokens: 30_000 }).child({ usd: 0.05 }, "outer");
     expect(granted(outer.child({ tokens: 10_000 }, "inner").reserve(request)).answerTokens).toBe(2_000);
   });
@@ -270,7 +270,7 @@ describe("a request whose response can be shorter", () => {
 });
 
 describe("time", () => {
-  it("is counted once for parallel agents and not at all without agents, and refuses at the limit", () => {
+  it("is counted once for parallel agents, is not counted without agents, and leads to refusals at the limit", () => {
     let now = 0;
     const budget = createBudget({ limits: { seconds: 10 }, clock: { monotonic: () => now } });
     const one = budget.child({}, "one");
@@ -301,7 +301,7 @@ describe("the time limit", () => {
     return { promise, end: budget.work(resolve) };
   };
 
-  it("is reported to every running agent, once each", async () => {
+  it("is reported exactly once to every running agent", async () => {
     const budget = createBudget({ limits: { seconds: 0.05 }, clock });
     const works = [over(budget), over(budget.child({}, "worker"))];
     for (const { promise } of works) expect(await promise).toMatchObject({ limit: "seconds", owner: "session" });
@@ -362,7 +362,7 @@ describe("the 80% warning", () => {
 describe("reserving in turn", () => {
   const free = new AbortController().signal;
 
-  it("waits while only other reservations prevent it", async () => {
+  it("waits as long as only other reservations leave no room", async () => {
     const budget = session({ tokens: 100 });
     const running = granted(budget.child({}, "a").reserve({ tokens: 80 }));
     const order: string[] = [];

@@ -86,7 +86,8 @@ class BudgetNode implements Budget {
   }
 
   /**
-   * Returns the longest answer that the budgets allow now, in tokens, or a refusal if there is no room for any answer.
+   * Returns the longest response that the budgets allow now, in tokens, or a refusal if there is no room for any
+   * response.
    */
   private answerLength(estimate: BudgetEstimate): number | BudgetRefusal {
     const { answer } = estimate;
@@ -293,7 +294,7 @@ function spentAmounts({ usage, costUsd }: Spent, reserved: Amounts): RequestAmou
   };
 }
 
-/** Returns the amounts for a request whose answer has at most `answerTokens` tokens. */
+/** Returns the amounts for a request whose response has at most `answerTokens` tokens. */
 function amountsOf({ tokens, usd = 0, answer }: BudgetEstimate, answerTokens: number): Amounts & RequestAmounts {
   const shorter = (answer?.tokens ?? answerTokens) - answerTokens;
   const saved = shorter * (answer?.usdPerToken ?? 0);

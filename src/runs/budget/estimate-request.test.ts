@@ -11,7 +11,7 @@ const model = {
   prices,
 };
 
-describe("the estimate of a request", () => {
+describe("the cost estimate for a request", () => {
   it.each([
     ["5m", prices, 5],
     ["1h", prices, 8],

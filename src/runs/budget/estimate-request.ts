@@ -2,12 +2,12 @@ import type { ModelDescription } from "../../ports/index.ts";
 import { type CacheLifetime, type ReservedSpend, writePrice } from "../../protocol/index.ts";
 import type { BudgetEstimate } from "./budget.ts";
 
-/** Maximum length of an answer in tokens. An answer is also limited to a quarter of the context window. */
+/** Maximum length of a response in tokens. A response is also limited to a quarter of the context window. */
 const LONGEST_ANSWER = 32_000;
-/** Minimum length in tokens. A shorter answer is not worth the cost of its request. */
+/** Minimum length in tokens. A shorter response is not worth the cost of its request. */
 const SHORTEST_ANSWER = 1_024;
 
-/** Returns the maximum length, in tokens, of the answers that agents request from this model. */
+/** Returns the maximum length, in tokens, of the responses that agents request from this model. */
 export function longestAnswer({
   maxOutputTokens,
   window,
@@ -19,7 +19,7 @@ export interface PlannedRequest {
   /** Upper bound on the request's input tokens. */
   readonly inputTokens: number;
   readonly maxTokens: number;
-  /** Tokens in the answer that are reserved for thinking. */
+  /** Tokens in the response that are reserved for thinking. */
   readonly thinkingTokens?: number | undefined;
   readonly cacheLifetime?: CacheLifetime | undefined;
 }
@@ -30,7 +30,7 @@ export interface RequestEstimate extends BudgetEstimate {
 }
 
 /**
- * Returns the most that a request can cost, assuming that nothing is read from a cache and the answer has its full
+ * Returns the most that a request can cost, assuming that nothing is read from a cache and the response has its full
  * length.
  */
 export function estimateRequest(request: PlannedRequest, { model, prices }: ModelDescription): RequestEstimate {

@@ -74,7 +74,7 @@ describe("a slot", () => {
     expect(limit.taken).toBe(1);
   });
 
-  it("returns once when it is lent several times, with the last borrower", async () => {
+  it("is taken back only once if it is lent several times, when the last loan ends", async () => {
     const limit = limitOf(1);
     const slot = new Slot(createSlotPool(), [limit]);
     const leave = await slot.enter(free);
@@ -91,7 +91,7 @@ describe("a slot", () => {
     expect(limit.taken).toBe(0);
   });
 
-  it("does not return to a run that left it behind, and serves the next run", async () => {
+  it("does not return to a run that ended while it was lent, and can be used by the next run", async () => {
     const limit = limitOf(1);
     const slot = new Slot(createSlotPool(), [limit]);
     const leave = await slot.enter(free);

@@ -35,7 +35,7 @@ const lines = (...events: readonly DurableEvent[]): Line[] =>
 
 const spentOf = (transcripts: readonly (readonly Line[])[]) => sumSpending(transcripts.map(spendingIn));
 
-describe("the spending of agents", () => {
+describe("agents' spending", () => {
   it("includes the cost of every request that has one, and the time of all requests", () => {
     const unpriced = { ...ended, usage: { ...noUsage, inputTokens: 1 } };
     const { costUsd: _, ...free } = unpriced;

@@ -10,7 +10,7 @@ export interface Spending extends Omit<BudgetSpent, "seconds" | "estimated"> {
   readonly times: readonly Span[];
 }
 
-/** Adds up an agent's spending. A request without a recorded answer costs its reserved amount. */
+/** Adds up an agent's spending. A request without a recorded response costs its reserved amount. */
 export function spendingIn(lines: readonly Line[]): Spending {
   let usage = noUsage;
   let [usd, turns, spawns, unpriced] = [0, 0, 0, 0];

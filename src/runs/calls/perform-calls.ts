@@ -16,7 +16,8 @@ import type { RunHost } from "../host/run-host.ts";
 import { approveCall, decideCall, grantOf } from "./decide-call.ts";
 
 /**
- * Performs the calls in one answer. Adjacent calls run in parallel if they may; all others run one at a time, in order.
+ * Performs the calls in one response. Adjacent calls that allow it run in parallel; all others run one at a time, in
+ * order.
  */
 export async function performCalls(host: RunHost, calls: readonly ToolCall[]): Promise<void> {
   let index = 0;
@@ -37,7 +38,7 @@ export async function performCalls(host: RunHost, calls: readonly ToolCall[]): P
 const FIRST_CALLS = 4;
 
 /**
- * Performs calls in parallel. If one fails, waits for the others before it throws the first error, so that no call
+ * Performs calls in parallel. If one fails, waits for all other calls before it throws the first error, so that no call
  * continues after the host has given up.
  */
 async function performInParallel(host: RunHost, batch: readonly ToolCall[]): Promise<void> {

@@ -24,7 +24,7 @@ const call = (turn: number, index = 0) => ({
   inputJson: '{"file_path":"a"}',
 });
 
-/** Returns a turn of the model with one call, and its result. */
+/** Returns a response with one call, and the call's result. */
 function turn(number: number, tokens: number, text = `step ${number}`): DurableEvent[] {
   return [
     { type: "model.requested", turn: number },
@@ -109,7 +109,7 @@ describe("compaction", () => {
     expect(wireProblems(comingMessages(run))).toEqual([]);
   });
 
-  it("repeats the latest prompt, once, if it is no longer in the conversation", async () => {
+  it("repeats the latest prompt exactly once if it is no longer in the conversation", async () => {
     const events = [said("FIRST: a"), ...turn(1, 900), said("SECOND: b </summary>"), ...turn(2, 900), ...turn(3, 900)];
     const gone = await runWith([{ text: "Sum." }], events);
     await gone.compact();
@@ -120,7 +120,7 @@ describe("compaction", () => {
     expect(textOf(comingMessages(pending).at(-1)?.content ?? [])).toContain("THIRD: c");
   });
 
-  it("is charged with its tokens, cost and model time, but not as a turn", async () => {
+  it("is charged for its tokens, cost and model time, but not counted as a turn", async () => {
     const prices = { input: 10_000, output: 0, cacheRead: 0, cacheWrite: 0 };
     const run = await runWith([{ text: "Sum." }], long, { describe: { prices } });
     const before = run.host.thread.state.run;
@@ -336,7 +336,7 @@ describe("after any conversation", () => {
       expect(textOf(comingMessages(run)[0]?.content ?? []).startsWith("FIRST: go")).toBe(intact);
       expect(await run.drive(() => "again")).toBe("done");
       for (const request of model.requests) expect(wireProblems(request)).toEqual([]);
-      // The lines before this one determine the decision, so it is the same again.
+      // The lines before this one determine the decision, so the same decision is made again.
       if (count === at) expect(run.events.some(({ type }) => type === "conversation.compacted")).toBe(true);
     }
     expect(at).toBeGreaterThan(0);

@@ -105,7 +105,7 @@ interface Cut {
   readonly summarised: number;
 }
 
-/** Keeps the newest messages that fit, and always keeps an answer whose tool results have not been sent yet. */
+/** Keeps the newest messages that fit, and always keeps a response whose tool results have not been sent yet. */
 function cutOf(messages: readonly Message[], state: LoopState, { room }: { readonly room: number }): Cut {
   const open = messages.at(-1)?.role === "assistant";
   let size = estimated(state.context, sizeOf(userTurn(state)));
@@ -117,7 +117,7 @@ function cutOf(messages: readonly Message[], state: LoopState, { room }: { reado
     if (canFollowSummary(messages, index)) from = index;
   }
   if (from < messages.length) return { from, summarised: from };
-  // The newest turn has no answer yet, and may be the one that did not fit, so it is not summarized by the model.
+  // The newest turn has no response yet, and may be the one that did not fit, so it is not summarized by the model.
   const answer = messages.findLastIndex((_, index) => canFollowSummary(messages, index));
   return { from, summarised: Math.max(0, answer) };
 }
@@ -181,7 +181,7 @@ type Summary = { readonly spent: SummaryCost } & (
 type SummaryCost = Pick<EventOf<"conversation.compacted">, "usage" | "costUsd" | "milliseconds">;
 
 /**
- * Asks the agent's own model for a summary, within the agent's budget and a time limit. Tool calls in the answer are
+ * Asks the agent's own model for a summary, within the agent's budget and a time limit. Tool calls in the response are
  * not run.
  */
 async function requestSummary(
@@ -190,7 +190,7 @@ async function requestSummary(
   { count, room, timeLimitMs, question }: SummaryRequest,
 ): Promise<Summary> {
   // The conversation contains only the first prompt.
-  if (count < 2) return { ok: false, problem: "there is no answer to summarize yet", spent: {} };
+  if (count < 2) return { ok: false, problem: "there is no response to summarize yet", spent: {} };
   const { services, outlet, clocks } = host;
   const { budget, model, clock } = services;
   const { head } = conversation;

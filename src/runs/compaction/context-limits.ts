@@ -21,8 +21,8 @@ export interface ContextOptions {
 const DEFAULT_PERCENT = 95;
 
 /**
- * Returns the limits at which a conversation is compacted. This happens when the conversation fills a certain share of
- * the agent's window, or earlier if there would be too little room for an answer. Returns undefined for the offline
+ * Returns the limits at which a conversation is compacted. This happens when the conversation fills a given share of
+ * the agent's window, or earlier if there would be too little room for a response. Returns undefined for the offline
  * model, which has no window and can't summarize.
  */
 export function contextLimits({ head, model, contextTokens, percent }: ContextOptions): ContextLimits | undefined {

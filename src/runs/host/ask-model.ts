@@ -18,7 +18,7 @@ import { environmentEvents } from "./environment.ts";
 import { endedInBackground } from "./notices.ts";
 import type { RunHost } from "./run-host.ts";
 
-/** Sends one request and records the answer. Returns a refusal if the budget has no room for the request. */
+/** Sends one request and records the response. Returns a refusal if the budget has no room for the request. */
 export async function askModel(host: RunHost, turn: number): Promise<BudgetRefusal | undefined> {
   const { services, thread, request, outlet, clocks } = host;
   const { budget, model } = services;
@@ -65,7 +65,11 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
   const given = await model.call({ prompt, maxTokens, callId, signal, repeat }, emit);
   clocks.modelEnded();
   await settled();
-  const outcome = given.ok ? { ...given, usage: countedUsage(given, prompt) } : given;
+  // The next run asks again. With half an answer in the conversation, it would have nothing to do.
+  const isParked = signal.aborted && outlet.cause() === "parked";
+  const outcome = given.ok
+    ? { ...given, usage: countedUsage(given, prompt) }
+    : { ...given, partial: isParked ? [] : given.partial };
   const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
   const bill = usage && spent(usage);
   if (bill) reservation.settle(bill);
@@ -123,21 +127,21 @@ function warningEvents({ cause, message }: LimitText): DurableEvent[] {
 }
 
 /**
- * Tells the model how long its answer can be if the budget is almost used up. A short complete answer is more useful
- * than one that is cut off.
+ * Tells the model how long its response can be if the budget is almost used up. A short complete response is more
+ * useful than one that is cut off.
  */
 function shortAnswer({ shortened, outputTokens }: ReservedSpend): DurableEvent[] {
   if (!shortened || outputTokens >= SHORT_ANSWER) return [];
-  const text = `[The budget is almost used up: this answer can have at most ${outputTokens} tokens. Give your result now.]`;
+  const text = `[The budget is almost used up: this response can have at most ${outputTokens} tokens. Give your result now.]`;
   return [{ type: "context.added", cause: "budget", text }];
 }
 
-/** If fewer tokens than this are left, Retinue tells the model how long its answer can be. */
+/** If fewer tokens than this are left, Retinue tells the model how long its response can be. */
 const SHORT_ANSWER = 4_096;
 
 /**
  * Returns the agent's critical reminder for this user turn. Returns nothing if there is no user turn, as when a paused
- * answer is continued.
+ * response is continued.
  */
 function reminder({ request, thread }: RunHost): DurableEvent[] {
   const { criticalReminder } = request.agent;
@@ -157,7 +161,7 @@ function lastTurn({ thread }: RunHost): DurableEvent[] {
 
 /**
  * Handles the progress of a request. The clocks are paused while the request waits to be sent. Call `settled` after the
- * answer.
+ * response.
  */
 function listener(
   host: RunHost,

@@ -138,7 +138,7 @@ describe("the idle clock", () => {
     expect(struck).toEqual(["idle"]);
   });
 
-  it("needs only one timer, however often the model sends something", () => {
+  it("needs only one timer, no matter how often the model sends something", () => {
     const { time, clocks, struck } = start({ idleMs: 5_000 });
     clocks.modelAsked();
     for (let index = 0; index < 1_000; index += 1) {
@@ -209,7 +209,7 @@ describe("both clocks", () => {
     expect(struck).toEqual(["wall"]);
   });
 
-  it("give input that arrived during a long sleep time to be read, but no more", () => {
+  it("leave just enough time to read input that arrived during a long sleep", () => {
     const asked = (): ReturnType<typeof start> => {
       const all = start({ idleMs: 10_000 });
       all.clocks.modelAsked();

@@ -7,10 +7,10 @@ import type { Clock } from "../../ports/index.ts";
 export interface RunClocks {
   /** Called when a request is sent. From then on, the time without output is limited. */
   modelAsked(): void;
-  /** Called when part of an answer arrives. */
+  /** Called when part of a response arrives. */
   modelMoved(): void;
   /**
-   * Called when the answer is complete or has failed. Until the next request, only the tools' own time limits apply.
+   * Called when the response is complete or has failed. Until the next request, only the tools' own time limits apply.
    */
   modelEnded(): void;
   /**
@@ -84,7 +84,7 @@ class Clocks implements RunClocks {
   }
 
   /**
-   * Records progress. This is called for every piece of an answer, so it does not reset the timer, which checks the
+   * Records progress. This is called for every piece of a response, so it does not reset the timer, which checks the
    * time when it fires.
    */
   modelMoved(): void {

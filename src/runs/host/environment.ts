@@ -40,6 +40,7 @@ function environmentNow(host: RunHost): ToldEnvironment {
 
 async function describeAll(host: RunHost, now: ToldEnvironment, facts: EnvironmentFacts): Promise<string> {
   const { pool, workspaceRoots } = currentPolicy(host);
+  if (!pool.some((tool) => placeTools.has(tool))) return describeWithoutPlace(now);
   const [git, commands] = await Promise.all([
     facts.git(now.directory),
     pool.includes("Bash") ? facts.commands() : undefined,
@@ -57,6 +58,26 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
     ...(commands === undefined ? [] : [`Commands: ${commands}`]),
   ];
   return `${lines.join("\n")}]`;
+}
+
+/** Tools that work in the agent's directory, or that start agents that may do so. */
+const placeTools: ReadonlySet<string> = new Set([
+  "Read",
+  "Grep",
+  "Glob",
+  "LS",
+  "Edit",
+  "Write",
+  "NotebookEdit",
+  "Bash",
+  "Task",
+]);
+
+/** An agent that can't use its directory, such as one that talks to customers, must not tell anyone about it. */
+function describeWithoutPlace({ date, model, mode, approvable }: ToldEnvironment): string {
+  const who = approvable ? "the user can approve them" : "no one can approve them in this run";
+  const asks = mode === "default" || mode === "acceptEdits" ? ` Some calls may need approval; ${who}.` : "";
+  return `${ENVIRONMENT_OPENING}\nDate: ${date}\nModel: ${model}\nPermission mode: ${mode}.${asks}]`;
 }
 
 /**
@@ -101,7 +122,7 @@ function modeText({ mode, approvable }: ToldEnvironment): string {
   const asks = mode === "default" || mode === "acceptEdits";
   const who = approvable
     ? " Make such a call if you need it: the user will be asked and can approve it."
-    : " No one can approve calls or answer questions during this run. Make such a call once if you need it, because a rule may allow it. If it is denied, describe in your answer what you would have done.";
+    : " No one can approve calls or answer questions during this run, so settle open points yourself and say what you assumed. You can try each such call once, because a rule may allow it. If it is denied, describe in your answer what you would have done.";
   return `${mode}. ${meanings[mode]}${asks ? who : ""}`;
 }
 

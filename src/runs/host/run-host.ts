@@ -183,9 +183,9 @@ export interface RunRegistry {
   ended(runs: readonly RunRef[]): Promise<readonly SubagentResult[]>;
   /** Resolves when one of the runs has ended or the signal fires. */
   oneEnded(runs: readonly RunRef[], signal: AbortSignal): Promise<void>;
-  /** Ends those of the given runs that are still active, because their time is up. */
+  /** Ends the given runs that are still active, because their time is up. */
   cut(runs: readonly RunRef[]): Promise<void>;
-  /** Lists the subagents of an agent, including those that have not been reported to it as ended. */
+  /** Lists an agent's subagents, including those whose end has not been reported to it. */
   roster(agentId: AgentId, untold: readonly RunRef[]): Promise<string>;
   /**
    * Moves a run to the background, so that its caller stops waiting for it. Returns false if no caller is waiting for

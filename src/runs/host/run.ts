@@ -41,7 +41,7 @@ export function createRun(
 ): Run {
   const updates = createChannel<RunUpdate>();
   const abort = new AbortController();
-  // Every call in an answer adds a listener, and an answer can have hundreds of calls.
+  // Every call in a response adds a listener, and a response can have hundreds of calls.
   setMaxListeners(0, abort.signal);
   let stopCause: StopCause = "interrupted";
   const stop = (cause: StopCause): void => {

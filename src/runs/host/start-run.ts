@@ -318,7 +318,7 @@ class Host implements RunHost {
     return this.interrupt(({ awaited }) => awaited.includes(runId), { type: "wait.ended", agentId, runId });
   }
 
-  /** Records an event that ends a wait, if it is allowed. */
+  /** Records an event that ends a wait, if `allows` returns true for the current state. */
   private async interrupt(allows: (state: LoopState) => boolean, event: DurableEvent): Promise<boolean> {
     const isRecorded = await this.recordIf(allows, [event]);
     this.interruption.resolve();

@@ -1,8 +1,16 @@
 import { type AgentMemory, judgeAgent, type ResolvedAgent } from "../../agents/index.ts";
 import { nearest } from "../../lib/index.ts";
-import type { AgentDefinition, DurableEvent, Head, Policy, RunResult } from "../../protocol/index.ts";
+import {
+  type AgentDefinition,
+  canonicalToolName,
+  type DurableEvent,
+  type Head,
+  type Policy,
+  type Rule,
+  type RunResult,
+} from "../../protocol/index.ts";
 
-/** The agents of a session that work can be delegated to. */
+/** The agents in a session to which work can be delegated. */
 export interface AvailableAgents {
   readonly definitions: readonly AgentDefinition[];
   /** Finds an agent by its name or an alias, and opens its memory. */
@@ -36,6 +44,19 @@ export function offeredAgents(
   policy: Pick<Policy, "rules" | "layers">,
 ): readonly AgentDefinition[] {
   return definitions.filter(({ name, hidden }) => !hidden && judgeAgent(name, policy).effect !== "deny");
+}
+
+/**
+ * Returns the policy without the rules by which a program or a definition takes Task away from the main agent. The
+ * program may still start agents itself. Rules in settings apply to both.
+ */
+export function policyForProgram<Given extends Pick<Policy, "rules" | "layers">>(policy: Given): Given {
+  const keeps = ({ text, effect }: Rule): boolean => effect !== "deny" || canonicalToolName(text.trim()) !== "Task";
+  return {
+    ...policy,
+    rules: policy.rules.filter((rule) => rule.scope !== "flag" || keeps(rule)),
+    layers: policy.layers?.map((layer) => ({ ...layer, rules: layer.rules.filter(keeps) })),
+  };
 }
 
 /**

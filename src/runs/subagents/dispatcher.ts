@@ -160,11 +160,12 @@ export class Dispatcher implements Retinue {
     const { budget } = parent.services;
     const ask = (concern: Concern) => this.askAbout(caller, concern);
     const refusal = spawned === undefined ? await this.gate.enter(budget, ask) : undefined;
+    if (refusal && caller.by === "program") return refuse(refusal.message);
     if (refusal) {
       await parent.refuseSpawn(refusal);
       return refuse(noSpawnText(refusal));
     }
-    const { callId, signal } = caller;
+    const { callId, signal, by } = caller;
     const { agentType, description, name, isolation, prompt, fork } = request;
     const agentId = spawned ?? newAgentId();
     const depth = (this.registry.known(caller.agentId)?.depth ?? 0) + 1;
@@ -178,7 +179,7 @@ export class Dispatcher implements Retinue {
       parent: { agentId: parent.agentId, callId },
     };
     const forkHead = fork && parent.thread.conversation?.head;
-    const ready = await this.options.prepare({ spec, terms: request, parent, signal, forkHead });
+    const ready = await this.options.prepare({ spec, terms: request, parent, signal, forkHead, by });
     if (!ready.ok) {
       if (spawned === undefined) budget.unspawn();
       return refuse(ready.message);
@@ -195,7 +196,7 @@ export class Dispatcher implements Retinue {
     if (spawned === undefined) {
       const status = origin && "sub_agent_entered";
       await parent.record([
-        { type: "agent.spawned", callId, agentId, agentType: resolved.agentType, description, status, by: caller.by },
+        { type: "agent.spawned", callId, agentId, agentType: resolved.agentType, description, status, by },
       ]);
     }
     const subagent = this.registry.add({ ...resolved, model: request.model, runId: newRunId() });
@@ -306,7 +307,7 @@ export class Dispatcher implements Retinue {
     return this.options.idleMain().thread.state.background.some((run) => run.runId === runId);
   }
 
-  /** Continues background agents that were lost with their process while their parent waited for them. */
+  /** Continues background agents that were lost with their process while their parent was waiting for them. */
   async continueAwaited({ awaited, background }: LoopState): Promise<readonly string[]> {
     const problems: string[] = [];
     for (const { agentId } of background.filter(({ runId }) => awaited.includes(runId))) {
@@ -330,8 +331,8 @@ export class Dispatcher implements Retinue {
   }
 
   /**
-   * Waits again for the subagent that works for this call. A run that was lost with its process is continued; any other
-   * end is the result.
+   * Waits again for the subagent that works for this call. A run that was lost with its process is continued; a run
+   * that ended in any other way has its result.
    */
   private async rejoin(subagent: Subagent, terms: RunTerms, caller: Caller): Promise<SpawnOutcome> {
     if (subagent.running) return this.waitFor(subagent, caller);

@@ -25,11 +25,11 @@ export interface ForkStart {
 }
 
 /**
- * Starts siblings (agents started by the calls in one answer) so that they share the provider's cache. Forks continue
+ * Starts siblings (agents started by the calls in one response) so that they share the provider's cache. Forks continue
  * their parent's conversation and share its bytes.
  */
 export class Siblings {
-  /** Siblings started by the newest answer of each parent, by kind. */
+  /** Siblings started by the newest response of each parent, by kind. */
   private readonly groups = new Map<string, Group>();
 
   /**
@@ -43,7 +43,7 @@ export class Siblings {
     return { ...prepared, model: gate.guard(model) };
   }
 
-  /** Makes a new thread continue its parent's conversation after the parent's newest answer. */
+  /** Makes a new thread continue its parent's conversation after the parent's newest response. */
   startFork(
     thread: Thread,
     prepared: PreparedAgent,
@@ -99,7 +99,7 @@ function canBeCached(head: Head, model: Model): boolean {
   return headLength(head) >= cacheMinimumTokens * LEAST_BYTES_PER_TOKEN;
 }
 
-/** Data shared by all forks that were started by calls in the same answer. */
+/** Data shared by all forks that were started by calls in the same response. */
 export interface ForkSiblings {
   readonly prefix: SharedPrefix;
   readonly calls: readonly CallId[];
@@ -123,7 +123,7 @@ export function forkPoint(
   const { agentId, answerLine, state } = thread;
   const { prefix, calls } = siblings;
   const past = branch(thread, { turns, prefix });
-  if (past === undefined || answerLine === undefined) throw new Error(`agent ${agentId} has no answer to fork from`);
+  if (past === undefined || answerLine === undefined) throw new Error(`agent ${agentId} has no response to fork from`);
   const { tokens, basis } = state.context;
   const origin: ForkOrigin = {
     kind,
@@ -162,13 +162,13 @@ function boundedNotice(turns: number): string {
 }
 
 /**
- * Maximum time that siblings wait for the first answer to begin. Most answers begin sooner, and a longer wait would
+ * Maximum time that siblings wait for the first response to begin. Most responses begin sooner, and a longer wait would
  * cost more time than the cache saves. Fresh agents share less than forks, so they wait less.
  */
 const LONGEST_WAIT_MS = { fork: 10_000, fresh: 3_000 };
 
 /**
- * Sends the first request of a group of siblings alone. The other siblings wait until its answer begins, because only
+ * Sends the first request of a group of siblings alone. The other siblings wait until its response begins, because only
  * then can they read from the provider's cache what the first request has written. Delays only the first request of
  * each sibling, and only for a limited time.
  */

@@ -33,8 +33,8 @@ export interface LaunchOptions {
 }
 
 /**
- * Starts a subagent's run and keeps its record up to date. The record gets its end once all of the run's resources are
- * released.
+ * Starts a subagent's run and keeps its record up to date. The record shows the run as ended only when all of the run's
+ * resources are released.
  */
 export function launch(subagent: Subagent, options: LaunchOptions): void {
   const { prepared, thread, prompt, promptId, parent, shared, retinue, registry, journal } = options;

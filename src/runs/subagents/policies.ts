@@ -28,7 +28,7 @@ export class Policies {
     return this.planner?.main.state.plan === "entered";
   }
 
-  /** Sets the main agent's mode. Other agents keep their modes if those are stricter. */
+  /** Sets the main agent's mode. Agents whose own mode is stricter keep it. */
   choose(mode: PermissionMode): void {
     this.chosen = { main: inMode(mode), others: withinMode(mode) };
   }

@@ -6,8 +6,9 @@ import {
   type ResolvedAgent,
   resolveSubagent,
   type SubagentRequest,
+  tierIn,
 } from "../../agents/index.ts";
-import { describeError, UserError } from "../../lib/index.ts";
+import { describeError } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
 import type { Hooks, McpConnection, Model } from "../../ports/index.ts";
 import {
@@ -22,7 +23,7 @@ import {
   type ToolDeclaration,
 } from "../../protocol/index.ts";
 import { type ClockLimits, clockLimits } from "../host/clock-limits.ts";
-import { type AvailableAgent, type AvailableAgents, unknownAgentType } from "./available-agents.ts";
+import { type AvailableAgent, type AvailableAgents, policyForProgram, unknownAgentType } from "./available-agents.ts";
 import type { Prepare, PreparedAgent, PrepareRequest, Refusal } from "./prepared-agent.ts";
 import { isVerifier, keepInCopy, policyInCopy, verifierPolicy, type WorkingCopy } from "./working-copy.ts";
 
@@ -44,8 +45,11 @@ export interface SubagentPorts {
   readonly connection: McpConnection;
   /** Whether the embedding program supplied the model, so that no other model is available. */
   readonly modelIsGiven: boolean;
-  /** Creates a model from the parent's provider by name. Throws if the provider has no such model. */
-  chooseModel(name: string, provider: string): { readonly model: Model; readonly reason: string };
+  /**
+   * Creates a model by name, from the parent's provider unless the name specifies another. Throws if it is not
+   * available.
+   */
+  chooseModel(name: string, parentProvider: string): { readonly model: Model; readonly reason: string };
   /** Connects MCP servers for one agent. The servers start in the directory `root`. */
   connect(
     servers: readonly McpServerUse[],
@@ -102,7 +106,8 @@ async function prepareDefined(
     return refuse(isResumed ? goneDefinition(spec) : unknownAgentType(spec.agentType, ports.agents, parent.agent));
   }
   const { definition } = found;
-  const denial = agentDenial(definition, parent.agent.policy);
+  const { policy } = parent.agent;
+  const denial = agentDenial(definition, request.by === "program" ? policyForProgram(policy) : policy);
   if (denial !== undefined) return refuse(denial);
   const background = ports.mayBackground && (terms.background || definition.background === true);
   const isolated = (spec.isolation ?? definition.isolation) !== undefined;
@@ -149,7 +154,6 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
   const { found, background, copy, root, own, ports, resolve, release } = parts;
   const { definition, followUp } = found;
   const { settings } = ports;
-  const { subagents = {} } = settings;
   const above = parent.agent.childPolicy ?? parent.agent.policy;
   const { model, requested, reason, notice } = modelFor(request, found, ports);
   const ownTools = own.tools.map(({ declaration }) => declaration);
@@ -160,15 +164,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
     ...found,
     prompt,
     parentPolicy: copy ? policyInCopy(above, copy, ports.home) : above,
-    tier: {
-      background,
-      depth: spec.depth,
-      maxDepth: subagents.maxDepth ?? 1,
-      mcpTools: subagents.mcpTools ?? "always",
-      allowQuestions: subagents.allowQuestions === "foreground",
-      blockedTools: subagents.blockedTools,
-      named: spec.name !== undefined,
-    },
+    tier: tierIn(settings.subagents ?? {}, { background, depth: spec.depth, named: spec.name !== undefined }),
     model: model.describe(),
     requestedModel: requested,
     modelReason: reason,
@@ -307,9 +303,7 @@ function promptOf(found: AvailableAgent, cwd: string): string | Refusal {
   try {
     return found.prompt(cwd);
   } catch (error) {
-    const what =
-      error instanceof UserError ? "" : `The prompt of agent "${found.definition.name}" could not be created: `;
-    return refuse(`${what}${describeError(error)}`);
+    return refuse(describeError(error));
   }
 }
 

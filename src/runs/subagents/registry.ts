@@ -125,7 +125,7 @@ export class Registry implements RunRegistry {
     return above ? [...this.pathTo(above), agentId] : [agentId];
   }
 
-  /** Returns those of `top` and all agents below it that are running. */
+  /** Returns the running agents among `top` and all agents below it. */
   working(top: AgentId = MAIN_AGENT): readonly Subagent[] {
     const all = [...this.subagents.values()].filter(({ running }) => running !== undefined);
     return top === MAIN_AGENT ? all : all.filter((each) => this.pathTo(each).includes(top));
@@ -257,7 +257,7 @@ export class Registry implements RunRegistry {
     );
   }
 
-  /** Returns the result of a run, or undefined while the run is in progress. */
+  /** Returns a run's result, or undefined while the run is in progress. */
   private async resultOfRun({ agentId, runId }: RunRef): Promise<SubagentResult | undefined> {
     const subagent = await this.get(agentId);
     if (subagent === undefined) return lostResult({ agentId, runId });

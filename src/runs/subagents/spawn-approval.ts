@@ -69,7 +69,7 @@ export class SpawnGate {
   async enter(budget: Budget, ask: Ask): Promise<BudgetRefusal | undefined> {
     const refusal = budget.spawn();
     if (refusal?.limit !== "promptSpawns") return refusal;
-    // Several calls in the same answer share one question.
+    // Several calls in the same response share one question.
     this.asksForMore ??= askForMore(refusal, budget, ask).finally(() => {
       this.asksForMore = undefined;
     });

@@ -51,7 +51,7 @@ export interface Caller {
 export interface ForkBounds {
   /** Number of most recent turns that the fork gets. If absent, it gets all turns. */
   readonly turns?: number | undefined;
-  /** The only tools that the fork may run. The others stay declared, to keep the cache valid. */
+  /** The only tools that the fork may run. All other tools stay declared, to keep the cache valid. */
   readonly allowedTools?: readonly string[] | undefined;
   readonly readOnly?: boolean | undefined;
 }
@@ -118,7 +118,7 @@ export interface SubagentResult
   readonly end: RunEnd;
 }
 
-/** Returns the result of a run for its caller. A verifier's verdict is valid only if the verifier ran a command. */
+/** Returns a run's result for its caller. A verifier's verdict is valid only if the verifier ran a command. */
 export function resultOf(
   { agentId, agentType, description, inBackground, worktree }: Omit<SubagentResult, "end">,
   end: RunEnd,
@@ -145,7 +145,7 @@ export function endedNotice({ agentId, end: { runId, outcome, facts } }: Subagen
   return { agentId, runId, outcome, unreturned };
 }
 
-/** Returns the label of an agent for lists and error messages. */
+/** Returns an agent's label for lists and error messages. */
 export function labelOf({
   agentId,
   agentType,

@@ -149,7 +149,7 @@ describe("the text for a parent about an agent", () => {
     expect(resultText(ended({}))).not.toContain("early");
   });
 
-  it("says where the output of a background agent can be read", () => {
+  it("says where a background agent's output can be read", () => {
     const address = "retinue://output/a1";
     expect(launchedText("a1")).toContain(`open ${address} with Read or Grep`);
     const run = { ...ended({ text: "long ".repeat(20_000) }), inBackground: true };

@@ -73,7 +73,7 @@ const adviceByReason: Readonly<Record<Exclude<EndReason, "done" | "budget">, (re
   invalid_output: (resume) => `${resume}, and ask for the answer in the right form.`,
   model_error: (resume) => `${resume}. If this happens again, do without it, and say so in your answer.`,
   journal_error: (resume) =>
-    `The files of the session could not be written, and you can't change that. Say so in your answer. ${resume}.`,
+    `The session's files could not be written, and you can't change that. Say so in your answer. ${resume}.`,
   internal_error: (resume) => `${resume}. If this happens again, do without it, and say so in your answer.`,
   process_lost: (resume) => `${resume}. It knows what it has done so far.`,
   interrupted: (resume) => `${resume}, but only if its work is still wanted.`,
@@ -84,8 +84,8 @@ const adviceByReason: Readonly<Record<Exclude<EndReason, "done" | "budget">, (re
 function budgetAdvice(run: SubagentResult): string {
   const { limit } = run.end;
   if (limit?.spawns)
-    return `It can't start more agents. ${resuming(run)}, and ask it to do the rest itself. If something stays undone, say so in your answer.`;
-  // The budget of a definition applies to each agent separately, and to all runs of that agent.
+    return `It can't start more agents. ${resuming(run)}, and ask it to do the rest itself. If something is left undone, say so in your answer.`;
+  // A definition's budget applies to each agent separately, and covers all of that agent's runs.
   if (limit?.owner === run.agentType)
     return "This is the agent's own budget, so resuming it will not help until the user raises the limit. Use its report, and give what is missing to a new agent as a smaller task, or do it yourself.";
   return "This limit applies to you too, and resuming the agent will not help until the user raises it. Finish with what you have, and say in your answer what is missing.";
@@ -119,7 +119,7 @@ export function noticeText(ended: readonly SubagentResult[]): string {
   return `[From the runtime, not from the user: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
 }
 
-/** Returns the report of a run, cut to a maximum length, with a note on where to read the rest. */
+/** Returns a run's report, cut to a maximum length, with a note on where to read the rest. */
 export function boundReport({ agentId, inBackground, end }: SubagentResult, maxCharacters: number): string {
   const { text, truncated } = boundText(end.text, { maxCharacters });
   if (!truncated) return text;

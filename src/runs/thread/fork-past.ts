@@ -31,7 +31,7 @@ export interface BranchOptions {
   readonly prefix?: SharedPrefix | undefined;
 }
 
-/** Returns the past of a fork. It shares all bytes of the conversation, or copies the bytes of the newest turns. */
+/** Returns a fork's past. It shares all bytes of the conversation, or copies the bytes of the newest turns. */
 export function branch(source: ForkSource, { turns, prefix }: BranchOptions): Past | undefined {
   const { conversation, headHash, newestPrompt, requests } = source;
   if (conversation === undefined) return undefined;
@@ -46,8 +46,8 @@ const OMITTED = "[Earlier turns of this conversation are omitted.]";
 export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<ForkSource>;
 
 /**
- * Restores the past of a fork from the transcript of its origin. Returns undefined if the transcript is missing or
- * lacks the line from which the fork continues.
+ * Restores a fork's past from its origin's transcript. Returns undefined if the transcript is missing or lacks the line
+ * from which the fork continues.
  */
 export async function readPast(origin: ForkOrigin, journal: Journal, replay: Replay): Promise<Past | undefined> {
   const { source, prefix } = restoreSource(origin, journal, replay);

@@ -32,7 +32,8 @@ export class RecordQueue<State> {
       this.waiting.push({ allows, events, resolve, reject });
       if (this.isWriting) return;
       this.isWriting = true;
-      // Hundreds of calls from one answer may record events at the same time. Waiting a moment combines them into one write.
+      // Hundreds of calls from one response may record events at the same time. Waiting a moment combines them into one
+      // write.
       void now.then(() => this.write());
     });
   }

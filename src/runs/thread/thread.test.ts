@@ -112,7 +112,7 @@ describe("a thread", () => {
     expect(body(after)).toContain('"two"');
   });
 
-  it("ends a lost run when it is restored, once", async () => {
+  it("ends a lost run exactly once, when it is restored", async () => {
     const files = journal();
     await firstLife(files);
     for (const _ of [1, 2]) await new Thread("main", files).restore();

@@ -111,7 +111,7 @@ export class Thread {
     return this.prompt;
   }
 
-  /** Conversation up to the newest answer. Undefined before the head is set. */
+  /** Conversation up to the newest response. Undefined before the head is set. */
   get conversation(): Chain | undefined {
     return this.chain;
   }
@@ -150,7 +150,7 @@ export class Thread {
     return this.type;
   }
 
-  /** Id of the line with the newest answer. */
+  /** Id of the line with the newest response. */
   get answerLine(): LineId | undefined {
     return this.answer;
   }
@@ -198,7 +198,7 @@ export class Thread {
   private async replay(lines: readonly Line[]): Promise<this> {
     const open = openRun(lines);
     const targets = new Set(lines.flatMap((line) => (line.type === "conversation.rewound" ? [line.line] : [])));
-    // If the user went back, the newest answer may be an earlier one, so the progress of all calls is folded.
+    // If the user went back, the newest response may be an earlier one, so the progress of all calls is folded.
     const newest = targets.size > 0 ? -1 : lines.findLastIndex(({ type }) => type === "model.ended");
     for (const [index, line] of lines.entries()) {
       if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
@@ -402,7 +402,7 @@ async function recallCalls(calls: readonly ToolCall[], recall: Recall): Promise<
 }
 
 /**
- * Events about the progress of a call. They matter only for calls in the newest answer; older calls need only their
+ * Events about a call's progress. They matter only for calls in the newest response; older calls need only their
  * results. Loop detection uses these events too, but a restored run is ended, and the next run starts a new count.
  */
 const progressOfCalls = new Set<string>(["tool.requested", "tool.started", "approval.requested", "approval.answered"]);

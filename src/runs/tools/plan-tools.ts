@@ -10,7 +10,7 @@ export const planSpecs: readonly ToolSpec[] = [
     declaration: {
       name: "EnterPlanMode",
       description:
-        "Starts plan mode. Until the user has approved a plan, you only read and search, and Bash runs only commands that are known to change nothing. This applies to your subagents too. Use it before work that is large, hard to undo or open in its design, so that the user can correct the direction first. Do not use it for small or clearly described changes. For a complex change, let the Plan agent prepare the plan.",
+        "Starts plan mode. Until the user has approved a plan, you only read and search, and Bash runs only commands that are known to change nothing. This applies to your subagents too. Use it before work that is large, is hard to undo or has several possible designs, so that the user can correct the direction first. Do not use it for small or clearly described changes. For a complex change, let the Plan agent prepare the plan.",
       inputSchema: { type: "object", properties: {} },
     },
     traits,

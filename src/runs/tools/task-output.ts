@@ -77,7 +77,7 @@ async function show(
 }
 
 /**
- * Waits for the result of an agent. Returns undefined if the agent is still running. The caller lends its slot while it
+ * Waits for an agent's result. Returns undefined if the agent is still running. The caller lends its slot while it
  * waits, because the agent may need it.
  */
 async function resultOf(

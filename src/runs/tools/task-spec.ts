@@ -36,7 +36,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
           model: {
             type: "string",
             description:
-              "small, medium, large or a model id. Default: the agent's own model, or else yours. Use small for simple lookups.",
+              "small, medium, large or a model id. Default: the agent's own model, or else yours. Use small for simple searches.",
           },
           resume: {
             type: "string",
@@ -52,7 +52,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own git worktree, created from the last commit without uncommitted changes, so that agents can edit the same files in parallel. It starts in the same subdirectory as you. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff --binary HEAD...BRANCH | git apply` applies the commits of the branch to your files without committing. Changes that are not committed are not in it, so tell the agent to commit in its worktree. If the command fails, it has changed nothing; make the changes with Edit instead. After a resume, apply only the new commits: `git diff --binary LAST..BRANCH`, where LAST is the last commit that you applied. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link. Needs a git repository.",
+              "Let the agent work in its own worktree of the git repository, so that agents can edit the same files in parallel. It is created from the last commit; your uncommitted changes are not in it. It starts in the same subdirectory as you. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff --binary HEAD...BRANCH | git apply` applies the commits of the branch to your files without committing. This leaves out changes that the agent did not commit, so tell it to commit in its worktree. If the command fails, it has changed nothing: read the changes in the agent's directory and make them with Edit. After a resume, apply only the new commits: `git diff --binary LAST..BRANCH`, where LAST is the last commit that you applied. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link.",
           },
           acceptance: {
             type: "string",
@@ -78,7 +78,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
     "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself, unless the output is very long.",
-    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. In its prompt, give the goal, the paths and facts you know, whether it may change files, and what to report. Settle open questions with the user first, because subagents usually can't ask. The agent's calls need the same approvals as yours, even in the background.`,
+    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. In its prompt, give the goal, the paths and facts you know, whether it may change files, and what to report. Settle open questions first, because subagents usually can't ask the user. The agent's calls need the same approvals as yours, even in the background.`,
     ...(parallel
       ? [
           "Several calls in one turn run in parallel. Do not let two agents edit the same files, unless each has isolation, and do not edit files that a running agent is working on.",
@@ -86,7 +86,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
       : []),
     ...(background
       ? [
-          "With run_in_background, you keep working, and the report arrives in a notice, even if you have already given your answer. Do not poll; if you need to wait after all, use TaskOutput with `block`. Omit run_in_background if you would only wait for the report.",
+          "With run_in_background, you keep working, and the report arrives in a notice; if you have already given your answer, you get another turn for it. Do not poll; if you need to wait after all, use TaskOutput with `block`. Omit run_in_background if you would only wait for the report.",
         ]
       : []),
     ...(forks ? [forkNote] : []),

@@ -137,11 +137,11 @@ function conflictIn(input: JsonObject, { fork, model, isolation }: SpawnRequest,
   }
   if (model !== undefined) return noModel;
   if (isolation !== undefined)
-    return "A fork works in the directory of its parent: omit isolation, or name a subagent_type.";
+    return "A fork works in its parent's directory: omit isolation, or name a subagent_type.";
   return undefined;
 }
 
-const noModel = "A fork uses the model of its conversation: omit model, or name a subagent_type.";
+const noModel = "A fork uses its conversation's model: omit model, or name a subagent_type.";
 
 /** Returns the agent type for which the decision on a Task call was made. */
 function judgedType(input: JsonObject): string {
@@ -237,7 +237,7 @@ const SHORTEST_REPORT = 400;
 const LONGEST_PART = LONGEST_REPORT - 2_000;
 
 /**
- * Returns the maximum length of the report for this caller, in characters. The calls in one answer share what is left
+ * Returns the maximum length of the report for this caller, in characters. The calls in one response share what is left
  * of the caller's window. Returns undefined if the executor's usual limit applies, beyond which the executor saves the
  * whole text for Read. A report is shortened only if the caller can get the rest with TaskOutput.
  */

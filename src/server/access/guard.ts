@@ -39,13 +39,13 @@ export function createGuard(options: GuardOptions): Guard {
     if (repeated !== undefined) return problem("invalid_request", `The ${repeated} header occurs twice. Send it once.`);
     const { url = "" } = request;
     if (!url.startsWith("/") || url.startsWith("//") || url.length > LONGEST_URL)
-      return problem("invalid_request", "The address must be a path on this server of at most 8,192 characters.");
+      return problem("invalid_request", "The address must be a path on this server, with at most 8,192 characters.");
     const host = request.headers.host?.toLowerCase() ?? "";
     if (!hosts.has(host))
-      return problem("misdirected", "This server does not answer under this name. Start it with --allow-host NAME.");
+      return problem("misdirected", "This server does not accept this host name. Start it with --allow-host NAME.");
     const { origin } = request.headers;
     if (origin === undefined || origin === `${scheme}://${host}` || origins.has(origin)) return undefined;
-    return problem("forbidden", "Other sites may not use this server. Start it with --allow-origin ORIGIN.");
+    return problem("forbidden", "This server rejects requests from other sites. Start it with --allow-origin ORIGIN.");
   }
 
   function identify(request: IncomingMessage): Access | HttpProblem {
@@ -74,7 +74,7 @@ export function createGuard(options: GuardOptions): Guard {
   /** Records a failed attempt. */
   function failed(detail: string): HttpProblem {
     if (failures.add())
-      return problem("too_many_attempts", "Too many wrong tokens or links. Wait a minute, then use the right one.", {
+      return problem("too_many_attempts", "Too many invalid tokens or links. Wait a minute, then use a valid one.", {
         "Retry-After": "60",
       });
     return problem("unauthorized", detail, { "WWW-Authenticate": "Bearer" });
@@ -96,7 +96,7 @@ export function createGuard(options: GuardOptions): Guard {
 }
 
 const LONGEST_URL = 8_192;
-const SEND_TOKEN = "Send this server's token in the header Authorization: Bearer TOKEN.";
+const SEND_TOKEN = "Send this server's token in an Authorization: Bearer TOKEN header.";
 
 /** Addresses are written to logs and histories, which would expose a token. */
 function hasTokenInAddress({ url = "" }: IncomingMessage): boolean {

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, readFileSync, rmSync, truncateSync } from "node:fs";
 import { join } from "node:path";
 import { checkHome } from "../../app/index.ts";
 import { errorCode, type FileLock, tryLock, UserError, writeAtomically } from "../../lib/index.ts";
@@ -18,11 +18,11 @@ export interface ServerPlace {
   readonly workerToken: string;
   readonly path: string;
   publish(file: ServerFile): Promise<void>;
-  /** Removes the file, so that clients no longer look for this server. */
+  /** Removes the file, so that clients no longer look for this server. Never throws. */
   leave(): void;
 }
 
-/** Claims the state directory. Throws a `UserError` if it can't be written, or if another server uses it. */
+/** Claims the state directory. Throws a `UserError` if it can't be written to, or if another server uses it. */
 export async function claimPlace(home: string): Promise<ServerPlace> {
   const check = checkHome(home);
   if (!check.ok) throw new UserError(check.message, { code: "home", exitCode: 2 });
@@ -41,10 +41,23 @@ function place(home: string, lock: FileLock): Omit<ServerPlace, "workerToken"> {
     path,
     publish: (file) => writePrivate(path, `${JSON.stringify(file, null, 2)}\n`),
     leave: () => {
-      rmSync(path, { force: true });
-      lock.release();
+      try {
+        rmSync(path, { force: true });
+      } catch {
+        // The state directory has become read-only, but its files may still be writable.
+        orNothing(() => truncateSync(path));
+      }
+      orNothing(() => lock.release());
     },
   };
+}
+
+function orNothing(action: () => void): void {
+  try {
+    action();
+  } catch {
+    // The next server replaces what is left.
+  }
 }
 
 function claim(home: string): FileLock {

@@ -4,7 +4,7 @@ import type { Scope } from "../../protocol/index.ts";
 /** What the sender of a request may do. */
 export interface Access {
   readonly scopes: ReadonlySet<Scope>;
-  /** Whether the sender is a browser with the cookie that the server's link sets. It may load pages. */
+  /** Whether the sender is a browser with the cookie that the server's link sets. Such a browser may load pages. */
   readonly pages: boolean;
 }
 
@@ -13,7 +13,7 @@ export function createSecret(): string {
   return randomBytes(32).toString("base64url");
 }
 
-/** Tokens and their scopes. Looking up a token takes the same time for every text. */
+/** Tokens and their scopes. Lookups compare in constant time. */
 export class Tokens {
   private readonly known: { readonly digest: Buffer; readonly scopes: ReadonlySet<Scope> }[] = [];
 

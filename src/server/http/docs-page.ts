@@ -10,7 +10,7 @@ export function docsPage(routes: readonly Route[]): Page {
     "Retinue API",
     [
       "<h1>Retinue API</h1>",
-      '<p>Send the token in the header <code>Authorization: Bearer TOKEN</code>, and bodies as <code>application/json</code>. <a href="/openapi.json">openapi.json</a> contains the same information for programs.</p>',
+      '<p>Send the token in an <code>Authorization: Bearer TOKEN</code> header, and bodies as <code>application/json</code>. <a href="/openapi.json">openapi.json</a> contains the same information for programs.</p>',
       `<ul>\n${list.join("\n")}\n</ul>`,
       ...routes.map(describeRoute),
     ].join("\n"),

@@ -8,9 +8,9 @@ export interface EventStreamOptions {
   readonly stuckMs: number;
 }
 
-/** Size of the text that is collected before it is written. */
+/** Amount of text that is collected before it is written. */
 const CHUNK = 64 * 1024;
-/** Minimum time between two smaller writes. Each write takes time away from the session too. */
+/** Minimum time between smaller writes. Each write also takes time away from the session. */
 const PAUSE_MS = 15;
 
 /**

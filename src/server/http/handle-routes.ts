@@ -3,7 +3,7 @@ import { getRequestListener, type HttpBindings } from "@hono/node-server";
 import { RESPONSE_ALREADY_SENT } from "@hono/node-server/utils/response";
 import { type Context, Hono } from "hono";
 import * as z from "zod/v4";
-import { describeError, UserError } from "../../lib/index.ts";
+import { describeError, errorCode, UserError } from "../../lib/index.ts";
 import type { Access } from "../access/tokens.ts";
 import { clientText } from "../client-text.ts";
 import { readJsonBody } from "./json-body.ts";
@@ -29,7 +29,7 @@ export function handleRoutes(handling: RouteHandling): ReturnType<typeof getRequ
     const path = route.path.replaceAll(/\{(\w+)\}/g, ":$1");
     app.on(route.method, path, (context) => respond(route, context, handling));
   }
-  app.notFound(() => problemResponse(problem("not_found", "There is no such route. GET /docs lists them.")));
+  app.notFound(() => problemResponse(problem("not_found", "There is no such route. GET /docs lists the routes.")));
   app.onError((error) => problemResponse(asProblem(error, handling)));
   return getRequestListener(app.fetch, {
     overrideGlobalObjects: false,
@@ -49,7 +49,7 @@ async function respond(
   const query = validate(route.query ?? noQuery, queryOf(context.req.queries()), "query");
   const body = route.body && validate(route.body, await readJsonBody(incoming, maxBodyBytes), "body");
   const request = { parameters, query, body, access, incoming, outgoing } as Parameters<Route["handle"]>[0];
-  const value = await handled(route.handle(request), outgoing, report);
+  const value = await handled(() => route.handle(request), outgoing, report);
   if (outgoing.headersSent) return RESPONSE_ALREADY_SENT;
   if (value instanceof Page) return context.html(value.html);
   const { status } = route.response;
@@ -62,9 +62,13 @@ const noQuery = z.strictObject({});
  * Waits for a handler. If it fails after it began to respond, closing the connection is the only way to tell the
  * client.
  */
-async function handled(result: unknown, outgoing: ServerResponse, report: RouteHandling["report"]): Promise<unknown> {
+async function handled(
+  handle: () => unknown,
+  outgoing: ServerResponse,
+  report: RouteHandling["report"],
+): Promise<unknown> {
   try {
-    return await result;
+    return await handle();
   } catch (error) {
     if (!outgoing.headersSent) throw error;
     report(`A response was cut off: ${describeError(error)}`);
@@ -82,6 +86,12 @@ function queryOf(queries: Readonly<Record<string, string[]>>): Record<string, un
 
 function asProblem(error: unknown, { withoutPaths, report }: RouteHandling): HttpProblem {
   if (error instanceof HttpProblem) return error;
+  const system = systemCode(error);
+  if (system !== undefined) {
+    const message = describeError(error);
+    report(`A request failed: ${message}`);
+    return problem(system, withoutPaths(clientText(`${message.replace(/\.$/, "")}.`)));
+  }
   if (error instanceof UserError) {
     const text = `${error.message.replace(/\.$/, "")}.${error.cure ? ` ${error.cure}` : ""}`;
     const known = (["session_in_use", "worker_lost"] as const).find((code) => code === error.code);
@@ -89,6 +99,14 @@ function asProblem(error: unknown, { withoutPaths, report }: RouteHandling): Htt
   }
   report(`A request failed: ${describeError(error)}`);
   return problem("internal_error", "This is a bug in Retinue. See the server's output for details.");
+}
+
+/** Returns the code for an error that has its cause outside Retinue. Clients can send the request again later. */
+function systemCode(error: unknown): "disk_full" | "unavailable" | undefined {
+  const inner = error instanceof UserError ? error.cause : error;
+  const code = errorCode(inner) ?? "";
+  if (["ENOSPC", "EDQUOT"].includes(code)) return "disk_full";
+  return ["EMFILE", "ENFILE", "EROFS", "EIO"].includes(code) ? "unavailable" : undefined;
 }
 
 function problemResponse(error: HttpProblem): Response {

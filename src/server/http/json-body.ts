@@ -6,7 +6,7 @@ import { problem } from "./problem.ts";
 export async function readJsonBody(request: IncomingMessage, maxBytes: number): Promise<unknown> {
   const type = request.headers["content-type"] ?? "";
   if (!/^application\/json\s*(;\s*charset\s*=\s*"?utf-8"?\s*)?$/i.test(type))
-    throw problem("not_json", "Send JSON, with the header Content-Type: application/json.");
+    throw problem("not_json", "Send JSON, with a Content-Type: application/json header.");
   const bytes = await readBytes(request, maxBytes);
   if (bytes.length === 0) throw problem("invalid_request", `The request has no body. ${SEND_OBJECT}`);
   const text = decode(bytes);

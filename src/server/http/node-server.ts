@@ -19,19 +19,18 @@ export function createNodeServer(tls: ServerOptions["tls"], limits: Limits): Ser
     requireHostHeader: false,
   };
   if (tls !== undefined) checkTls(tls);
-  const http = tls === undefined ? createHttpServer(options) : createHttpsServer({ ...options, ...tls });
-  http.maxConnections = limits.connections;
-  return http;
+  if (tls === undefined) return createHttpServer(options);
+  return createHttpsServer({ ...options, ...tls, handshakeTimeout: limits.headersMs });
 }
 
 function checkTls({ cert, key }: NonNullable<ServerOptions["tls"]>): void {
-  const pem = "Give a file in PEM format.";
+  const pem = "Use a file in PEM format.";
   const certificate = orUndefined(() => new X509Certificate(cert));
   if (certificate === undefined) throw tlsError("--tls-cert does not contain a certificate", pem);
   const privateKey = orUndefined(() => createPrivateKey(key));
-  if (privateKey === undefined) throw tlsError("--tls-key does not contain a private key without a passphrase", pem);
+  if (privateKey === undefined) throw tlsError("--tls-key does not contain an unencrypted private key", pem);
   if (!certificate.checkPrivateKey(privateKey))
-    throw tlsError("The key of --tls-key does not belong to the certificate of --tls-cert", "Give files that match.");
+    throw tlsError("The key in --tls-key does not match the certificate in --tls-cert", "Use files that match.");
 }
 
 function orUndefined<Value>(read: () => Value): Value | undefined {

@@ -13,7 +13,7 @@ td, th { text-align: left; vertical-align: top; padding: .4rem .8rem .4rem 0; bo
 /** Hash of the pages' style, for the content security policy. */
 export const styleHash = `sha256-${createHash("sha256").update(style).digest("base64")}`;
 
-/** A page of the server. */
+/** An HTML page that the server sends. */
 export class Page {
   readonly html: string;
 

@@ -38,8 +38,10 @@ const statuses = {
   internal_error: 500,
   too_many_clients: 503,
   stopping: 503,
+  unavailable: 503,
   worker_lost: 503,
   no_answer: 504,
+  disk_full: 507,
 } as const;
 
 type ProblemCode = keyof typeof statuses;

@@ -13,7 +13,7 @@ export function validate(schema: z.ZodType | undefined, value: unknown, part: "a
   throw problem("invalid_request", `${place} ${message}${advice}`);
 }
 
-/** Says what is wrong with a value, in words that continue a sentence beginning with the value's name. */
+/** Says what is wrong with a value, as the rest of a sentence that begins with the value's name. */
 function describeIssue(issue: z.core.$ZodRawIssue): string {
   switch (issue.code) {
     case "invalid_type":

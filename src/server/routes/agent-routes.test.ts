@@ -27,7 +27,7 @@ async function trusted(files: Readonly<Record<string, string>> = {}): Promise<Se
 const file = (fields: string): string => `---\n${fields}\n---\nYou review.\n`;
 
 describe("agents over HTTP", () => {
-  it("are explained with their tools, tokens and problems, with fixes", async () => {
+  it("are explained with their tools, tokens, problems and fixes", async () => {
     const place = await trusted({
       ".agents/agents/reviewer.md": file("name: reviewer\ndescription: Helps with things\ntools: Read, Grpe, Task"),
     });
@@ -60,6 +60,17 @@ describe("agents over HTTP", () => {
     expect(missing.detail).toContain('Did you mean "reviewer"?');
   });
 
+  it("are explained as the settings let them run", async () => {
+    const place = await trusted({
+      ".claude/settings.json": JSON.stringify({ subagents: { maxDepth: 6, blockedTools: ["WebFetch"] } }),
+      ".agents/agents/lead.md": file("name: lead\ndescription: Leads.\ntools: Read, Task, WebFetch"),
+    });
+    const server = await startServer({ place });
+    const report = (await server.send("GET", "/agent/lead")).json as AgentReport;
+    expect(report.toolReport.resolvedTools).toEqual(expect.arrayContaining(["Read", "Task"]));
+    expect(report.toolReport.withheld).toEqual([{ tool: "WebFetch", why: "subagents.blockedTools lists it" }]);
+  });
+
   it("are checked before they are written", async () => {
     const place = await trusted({ ".agents/agents/taken.md": file("name: taken\ndescription: Reviews. Use when X.") });
     const server = await startServer({ place });
@@ -78,6 +89,10 @@ describe("agents over HTTP", () => {
       severity: "error",
       code: "name_taken",
       message: 'There is already an agent "taken" (.agents/agents/taken.md).',
+    });
+    expect((await check({ draft: { ...draft, name: "taken" } })).diagnostics[0]).toMatchObject({
+      code: "name_taken",
+      message: ".agents/agents/taken.md already exists.",
     });
     expect((await check({ draft: { ...draft, name: "Explore" } })).diagnostics).toContainEqual(
       expect.objectContaining({ severity: "notice", code: "shadows" }),
@@ -130,7 +145,7 @@ describe("agents over HTTP", () => {
 });
 
 describe("attacks on agent files", () => {
-  it("a token that agents' commands may know can't write them or read their text", async () => {
+  it("a token that agents' commands may know can't be used to write them or read their text", async () => {
     const place = await trusted({ ".agents/agents/mine.md": file("name: mine\ndescription: Reviews.") });
     const server = await startServer({ place });
     const { token } = JSON.parse(readFileSync(server.file, "utf8")) as { token: string };
@@ -193,7 +208,7 @@ describe("attacks on agent files", () => {
     expect(report.permissionMode).toBeUndefined();
   });
 
-  it("files are not written through links, or outside the directory", async () => {
+  it("files are not written through symlinks, or outside the directory", async () => {
     const place = await trusted({ "kept/victim.md": file("name: victim\ndescription: Reviews.") });
     const server = await startServer({ place });
     const outside = join(place.root, "outside");
@@ -205,7 +220,7 @@ describe("attacks on agent files", () => {
     expect(readdirSync(outside)).toEqual([]);
   });
 
-  it("a file that is a link is neither read as text nor replaced", async () => {
+  it("a file that is a symlink is neither read as text nor replaced", async () => {
     const place = await trusted({ "kept/victim.md": file("name: victim\ndescription: Reviews.") });
     mkdirSync(join(place.cwd, ".agents/agents"), { recursive: true });
     symlinkSync(join(place.cwd, "kept/victim.md"), join(place.cwd, ".agents/agents/victim.md"));

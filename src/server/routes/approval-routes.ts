@@ -41,7 +41,7 @@ function checkAnswer({ questions }: ApprovalQuestion, given: ApprovalAnswer): vo
   const { answer: verb, inputJson, always, replies } = given;
   if (verb === "deny") return;
   if (questions !== undefined && replies?.length !== questions.length)
-    throw problem("refused", `The agent asks ${questions.length} questions. Send one reply for each, in \`replies\`.`);
+    throw problem("refused", `The agent asked ${questions.length} questions. Send one reply for each, in \`replies\`.`);
   if (inputJson !== undefined && !isJsonObject(inputJson))
     throw problem("refused", "`inputJson` must be the text of a JSON object.");
   const wrong = always && invalidRule(always.rule);

@@ -21,9 +21,10 @@ import {
 } from "../../protocol/index.ts";
 
 // `zod/v4` instead of `zod`, because esbuild leaves out the initialization of the latter in a bundle that also loads it
-// with import(). Requests are strict: an unknown key is refused by its name. Responses may get more fields in later versions.
+// with import(). Requests are strict: the error for an unknown key names it. Responses may get more fields in later
+// versions.
 
-/** A string that matches a pattern, with the message for one that does not. */
+/** Creates a schema for strings that match a pattern, with a message for those that do not. */
 const matching = (expression: RegExp, error: string) => z.string().regex(expression, { error });
 
 const id = matching(/^[\w-]{1,64}$/, "must be an id: letters, digits, - and _");
@@ -45,18 +46,19 @@ export const approvalParameters = z.strictObject({
   ),
 });
 
-const cursor = matching(/^\d{1,15}$/, "must be a number: the id of the last event or line that you know").transform(
-  Number,
-);
+const cursor = matching(
+  /^\d{1,15}$/,
+  "must be a number: the id of the last event or line that you have received",
+).transform(Number);
 export const eventQuery = z.strictObject({
-  after: cursor.optional().describe("Id of the last event that you know."),
+  after: cursor.optional().describe("Id of the last event that you have received."),
   view: z
     .enum(["true", "false"])
     .optional()
     .describe("Whether to send the session's current view, for retinue/client, instead of its past events."),
 });
 export const lineQuery = z.strictObject({
-  after: cursor.optional().describe("Id of the last line that you know."),
+  after: cursor.optional().describe("Id of the last line that you have received."),
   limit: matching(/^\d{1,4}$/, "must be a number from 1 to 1000")
     .transform(Number)
     .pipe(z.int().min(1).max(1_000))
@@ -66,7 +68,7 @@ export const workerQuery = z.strictObject({ worker: reference.optional() });
 
 const FROM_SERVER = "It comes from the directory and the server's settings.";
 
-/** Library options that clients can't choose, with what to do instead. */
+/** Library options that clients can't choose, each with advice on what to do instead. */
 const otherOptions: Readonly<Record<string, string>> = {
   cwd: "The directory is a worker's directory: set worker to a name that GET /worker lists.",
   provider: "The provider comes from the server's settings. To choose a model from another provider, set model.",
@@ -151,7 +153,7 @@ export const command = z.discriminatedUnion("type", [
   z.strictObject({
     id: commandId,
     type: z.literal("stop"),
-    what: reference.describe("An agent; turn: the main agent's run; tree: all agents."),
+    what: reference.describe("Name or id of an agent; turn: the main agent's run; tree: all agents."),
   }),
   z.strictObject({ id: commandId, type: z.literal("resume"), agent }),
   z.strictObject({ id: commandId, type: z.literal("background"), agent }),
@@ -364,11 +366,11 @@ export const agentReport = z.looseObject({
     resolvedTools: z.array(z.string()),
     withheld: z.array(z.object({ tool: z.string(), why: z.string() })).optional(),
   }),
-  problem: z.string().optional().describe("Why it can't be started."),
+  problem: z.string().optional().describe("Why the agent can't be started."),
   tokens: z.object({ listing: z.number(), prompt: z.number() }),
   prompt: z.string(),
   diagnostics: z.array(diagnostic),
-  text: z.string().optional().describe("Content of its file, if this token may change it."),
+  text: z.string().optional().describe("Content of the agent's file, if this token may change the file."),
   hash: z.string().optional(),
 }) satisfies z.ZodType<{ [Key in keyof AgentReport]?: unknown }>;
 

@@ -66,7 +66,10 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       handle: async ({ parameters: { id, agent }, query: { after = 0, limit = PAGE } }) => {
         const { lines, skipped } = await readSession(catalog.find(id).path).readAll(agent);
         if (lines.length === 0 && agent !== MAIN_AGENT)
-          throw problem("unknown_agent", `This session has no agent ${agent}. GET /session/${id}/agent lists them.`);
+          throw problem(
+            "unknown_agent",
+            `This session has no agent ${agent}. GET /session/${id}/agent lists the agents.`,
+          );
         const rest = lines.filter((line) => Number(line.id) > after);
         const page = rest.slice(0, limit);
         const next = rest.length > page.length ? page.at(-1)?.id : undefined;

@@ -5,7 +5,7 @@ import type { SessionHost } from "./session-host.ts";
 
 interface Following {
   readonly host: SessionHost;
-  /** Must be changed with each recorded update that was processed. */
+  /** Position of the last recorded update that was processed. `take` must advance it. */
   readonly position: { after: number };
   readonly signal: AbortSignal;
   /** Called once, when all earlier recorded updates have been processed. */
@@ -42,7 +42,7 @@ export async function followUpdates(
 /** Time after which the recorded events of a session that is still being opened are returned. */
 const OPENING_MS = 500;
 
-/** Returns a signal that aborts with another one, or when the session has been opened here. */
+/** Returns a signal that aborts when the given one does, or when the session has been opened here. */
 function whileClosed(opened: Promise<unknown> | undefined, signal: AbortSignal): AbortSignal {
   if (opened === undefined) return signal;
   const settled = new AbortController();

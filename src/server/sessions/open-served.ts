@@ -3,31 +3,23 @@ import {
   loadWorkerSettings,
   openSession,
   type Session,
+  type SessionChoices,
   type Settings,
   withoutManaged,
 } from "../../app/index.ts";
 import { describeError, UserError } from "../../lib/index.ts";
 import type { Clock, WorkerPort } from "../../ports/index.ts";
-import type { NewSession, ProjectSettings, SessionId } from "../../protocol/index.ts";
+import type { ProjectSettings, SessionId } from "../../protocol/index.ts";
 import type { Project } from "./projects.ts";
-
-/**
- * Options chosen by the client that started a session. They also apply when the session is resumed, except for a mode
- * that was changed since.
- */
-export interface SessionChoices extends Omit<NewSession, "prompt" | "worker"> {
-  /** Set for a session that no person started. Its runs wait for background agents. */
-  readonly unattended?: true | undefined;
-}
 
 export interface OpenRequest {
   readonly project: Project;
-  /** Worker that owns the directory. Absent if it is on this machine. */
+  /** Worker that owns the directory. Absent if the directory is on this machine. */
   readonly worker?: WorkerPort | undefined;
   readonly choices: SessionChoices;
   /** Session to resume. Absent for a new session. */
   readonly resume?: SessionId | undefined;
-  /** Stops opening the session. An earlier server's calls that the session is waiting for stay open. */
+  /** Cancels the opening of the session. Calls of earlier servers that the session is waiting for stay open. */
   readonly signal?: AbortSignal | undefined;
 }
 
@@ -40,7 +32,7 @@ export interface OpeningContext {
 
 export interface OpenedSession {
   readonly session: Session;
-  /** Messages for its user, including which files are ignored. */
+  /** Messages for the session's user, including which files are ignored. */
   readonly notices: readonly string[];
 }
 

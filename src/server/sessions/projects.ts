@@ -51,7 +51,7 @@ export class Projects {
     options.hub?.guard((worker) => this.whyRefused(worker));
   }
 
-  /** Returns why a worker can't use its name: another directory's sessions are stored under it. */
+  /** Returns why a worker can't use its name: another directory's sessions are stored under that name. */
   private whyRefused({ name, root, machine }: NewWorker): string | undefined {
     const owner = this.all().find((project) => project.name === name);
     const isOwner = owner?.isRemote && owner.root === root && owner.machine === machine;
@@ -106,13 +106,19 @@ export class Projects {
     throw problem("worker_lost", workerLost(project));
   }
 
-  /** Makes a deleted session's worker delete its files. A worker that is not connected does so later by itself. */
+  /**
+   * Makes the worker of a deleted session delete the session's files. A worker that is not connected does so later by
+   * itself.
+   */
   forget({ name, isRemote }: Project, sessionId: SessionId): void {
     const worker = isRemote ? this.options.hub?.workers().find((each) => each.name === name) : undefined;
     void worker?.forget(sessionId).catch(() => undefined);
   }
 
-  /** Until the promise settles, cancels an earlier server's calls that a session is waiting for. */
+  /**
+   * Cancels the calls of earlier servers that a session is waiting for, or begins to wait for before the promise
+   * settles.
+   */
   cancelRecalled({ name, isRemote }: Project, sessionId: SessionId, until: Promise<unknown>): void {
     const worker = isRemote ? this.options.hub?.workers().find((each) => each.name === name) : undefined;
     worker?.cancelRecalled(sessionId, until);

@@ -1,4 +1,6 @@
+import { existsSync } from "node:fs";
 import { join } from "node:path";
+import { UserError } from "../../lib/index.ts";
 import type { SessionId } from "../../protocol/index.ts";
 import {
   createScheduler,
@@ -18,8 +20,13 @@ export function startSchedules(
 ): Scheduler {
   const projectOf = (cwd: string) => projects.local.find(({ root }) => root === cwd);
 
-  async function start({ cwd, session: { prompt, ...choices } }: Schedule): Promise<StartedSession> {
+  async function start({ id, cwd, session: { prompt, ...choices } }: Schedule): Promise<StartedSession> {
     const project = projectOf(cwd);
+    if (!existsSync(cwd))
+      throw new UserError(`The directory ${cwd} does not exist`, {
+        code: "schedule",
+        cure: `Create it again, or remove the schedule: retinue schedule remove ${id}`,
+      });
     if (project === undefined) throw new Error(`${cwd} is no longer served.`);
     const served = await host.create(project, { ...choices, unattended: true });
     const ended = host.hold(served, ({ session }) => session.prompt(prompt).result);

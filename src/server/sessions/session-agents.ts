@@ -14,19 +14,19 @@ export class SessionAgents {
     this.files = readSession(path);
   }
 
-  /** Learns about a new agent from an update. An agent's updates must be passed before its path is requested. */
+  /** Records a new agent from an update. An agent's updates must be passed before its path is requested. */
   observe({ agentId, event }: SessionUpdate): void {
     if (event.type === "agent.created") this.created.set(agentId, event);
   }
 
-  /** Returns what a client must know about an agent. Undefined if nothing about it has been read. */
+  /** Returns an agent's type and path; undefined if the agent has not been loaded or observed. */
   known(agentId: AgentId): { readonly agentType: string; readonly path: readonly AgentId[] } | undefined {
     const agentType = agentId === MAIN_AGENT ? MAIN_AGENT : this.created.get(agentId)?.agentType;
     const path = this.pathOf(agentId);
     return agentType === undefined || path === undefined ? undefined : { agentType, path };
   }
 
-  /** Reads what is missing to know an agent and the agents above it. */
+  /** Reads the missing lines about an agent and the agents above it. */
   async load(agentId: AgentId): Promise<void> {
     if (agentId === MAIN_AGENT) return;
     const created = this.created.get(agentId) ?? (await this.files.readCreated(agentId));

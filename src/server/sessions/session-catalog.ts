@@ -1,6 +1,7 @@
 import {
   type ListedRequest,
   listSessions,
+  readServedRecord,
   readWaitingPrompts,
   type SessionSummary,
   waitingRequests,
@@ -10,7 +11,6 @@ import type { SessionId, SessionInfo, SessionState, WaitingApproval } from "../.
 import { clientText } from "../client-text.ts";
 import { type HttpProblem, problem } from "../http/problem.ts";
 import { type Project, type Projects, workerLost } from "./projects.ts";
-import { readRecord } from "./served-record.ts";
 import type { ServedSession, SessionHost, SessionPlace } from "./session-host.ts";
 
 /** A session in a served directory. */
@@ -26,7 +26,7 @@ export class SessionCatalog {
   private readonly projects: Projects;
   private readonly host: SessionHost;
   private readonly cache = new FileCache();
-  /** Keeps the waiting prompts, by the paths of the same files. */
+  /** Caches the waiting prompts, by the same paths as `cache`. */
   private readonly waitingCache = new FileCache();
 
   constructor({ projects, host }: CatalogOptions) {
@@ -60,7 +60,7 @@ export class SessionCatalog {
     return this.requests(sessionId).map(({ question, askedAt }) => ({ question, askedAt }));
   }
 
-  /** Lists the same requests with their inboxes. */
+  /** Lists the same requests as `approvals`, with their inboxes. */
   requests(sessionId?: SessionId): readonly ListedRequest[] {
     const { cache } = this;
     const search = sessionId === undefined ? { cache } : { cache, sessionId };
@@ -72,12 +72,12 @@ export class SessionCatalog {
 
   /**
    * Lists the sessions that were open on a server, that no process has open now, and whose workers are connected; with
-   * a name, only those of this worker.
+   * a worker's name, only that worker's sessions.
    */
   leftOpen(worker?: string): readonly CatalogSession[] {
     return this.all().filter(({ summary, path, project }) => {
       if (worker !== undefined && project.name !== worker) return false;
-      return !summary.inUse && this.projects.isAvailable(project) && readRecord(path)?.open === true;
+      return !summary.inUse && this.projects.isAvailable(project) && readServedRecord(path)?.open === true;
     });
   }
 
@@ -85,7 +85,7 @@ export class SessionCatalog {
     const { cwd = project.root, firstPrompt, createdAt, updatedAt, lastOutcome, lastReason, turns } = summary;
     const isOpening = served === undefined && this.host.has(id);
     const state = served?.session.state ?? stateOf(summary, { path, approvals, isOpening });
-    const record = served === undefined ? readRecord(path, this.cache) : undefined;
+    const record = served === undefined ? readServedRecord(path, this.cache) : undefined;
     const waitingPrompts = (served?.session.queue() ?? readWaitingPrompts(path, this.waitingCache)).length;
     const isWorkerLost = state === "parked" && !this.projects.isAvailable(project);
     return {
@@ -148,5 +148,5 @@ function stateOf(
   const isRunning = isContinuing || (lastOutcome === undefined && model !== undefined);
   if (inUse) return approvals > 0 ? "waiting" : isRunning ? "running" : "idle";
   const isUnfinished = lastReason === "parked" || (isRunning && damaged === undefined);
-  return isUnfinished && readRecord(path)?.open === true ? "parked" : "ended";
+  return isUnfinished && readServedRecord(path)?.open === true ? "parked" : "ended";
 }

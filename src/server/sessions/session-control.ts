@@ -1,4 +1,13 @@
-import { giveAnswer, hasUnfinishedWork, type Session, settledAnswer, steerSession } from "../../app/index.ts";
+import {
+  giveAnswer,
+  hasUnfinishedWork,
+  readCost,
+  readServedRecord,
+  type Session,
+  settledAnswer,
+  steerSession,
+  writeServedRecord,
+} from "../../app/index.ts";
 import { createDeferred, createId, type Deferred, describeError, UserError } from "../../lib/index.ts";
 import {
   type ApprovalAnswer,
@@ -10,7 +19,6 @@ import {
 } from "../../protocol/index.ts";
 import { HttpProblem, problem } from "../http/problem.ts";
 import type { Projects } from "./projects.ts";
-import { readRecord, writeRecord } from "./served-record.ts";
 import type { CatalogSession, SessionCatalog } from "./session-catalog.ts";
 import type { ServedSession, SessionHost } from "./session-host.ts";
 
@@ -22,7 +30,7 @@ export interface ControlContext {
 }
 
 interface Resumption {
-  /** Settles when the session is being opened. */
+  /** Settles when Retinue has begun to open the session. */
   readonly begun: Deferred<void>;
   readonly done: Deferred<void>;
 }
@@ -30,7 +38,7 @@ interface Resumption {
 /** Maximum number of sessions that are resumed at the same time. */
 const AT_ONCE = 4;
 
-/** Steers sessions: those that are open here directly, those in other processes through their inboxes. */
+/** Steers sessions: directly if they are open here, and through their inboxes if they are open in other processes. */
 export class SessionControl {
   private readonly context: ControlContext;
   private readonly resuming = new Map<SessionId, Resumption>();
@@ -71,15 +79,15 @@ export class SessionControl {
     const { receipt } = await steerSession({ home: project.home, sessionId: session.id, command, id });
     if (receipt !== undefined) return receipt;
     // This makes sure that the session is opened when the worker returns.
-    await writeRecord(path, { v: 1, choices: readRecord(path)?.choices ?? {}, open: true });
+    await writeServedRecord(path, { v: 1, choices: readServedRecord(path)?.choices ?? {}, open: true });
     const message = `The worker ${project.name} is not connected. The message is in the session's inbox and will be delivered when the worker returns.`;
     return { commandId: id, status: "done", message };
   }
 
   /** Records that a session whose worker is not connected does not continue when the worker returns. */
   private async stopParked({ id: sessionId, path, project }: CatalogSession, { id }: Command): Promise<Receipt> {
-    const record = readRecord(path);
-    if (record?.open) await writeRecord(path, { ...record, open: false });
+    const record = readServedRecord(path);
+    if (record?.open) await writeServedRecord(path, { ...record, open: false });
     if (!hasUnfinishedWork({ home: project.home, sessionId }))
       return { commandId: id, status: "done", message: "Nothing was running." };
     const message = `The session is stopped. It will not continue automatically when the worker ${project.name} returns; a prompt will then resume it.`;
@@ -91,8 +99,13 @@ export class SessionControl {
     const { host } = this.context;
     const isOpenHere = host.has(session.id);
     if (isOpenHere || !session.summary.inUse) {
-      const receipt = await this.whereOpen(session, async (served) => {
+      const receipt = await this.whereOpen(session, async (served): Promise<Receipt> => {
         const { session: open } = served;
+        const isResumed = command.type === "resume" && command.agent === MAIN_AGENT && open.state === "idle";
+        if (isResumed && hasUnfinishedWork({ home: session.project.home, sessionId: session.id })) {
+          await this.continueWork(open);
+          return { commandId: command.id, status: "done", message: "The session continues." };
+        }
         const given = await open.send(command);
         if (command.type === "configure" && command.model !== undefined && given.status === "done")
           await host.chooseModel(served, command.model);
@@ -105,7 +118,7 @@ export class SessionControl {
     return command.type === "answer" ? this.answerElsewhere(session, command) : this.steer(session, command);
   }
 
-  /** Answers a request for approval. Throws an `HttpProblem` if it is not waiting for an answer. */
+  /** Answers a request for approval. Throws an `HttpProblem` if the request is not waiting for an answer. */
   async answer(session: CatalogSession, requestId: string, answer: ApprovalAnswer): Promise<Receipt> {
     const isWaiting = this.context.catalog
       .requests(session.id)
@@ -123,7 +136,7 @@ export class SessionControl {
   }
 
   /**
-   * Resumes the sessions that were working when the last server ended, a few at a time. Until that is done, clients
+   * Resumes the sessions that were working when the last server stopped, a few at a time. Until that is done, clients
    * that use one of them have to wait. Never rejects.
    */
   async resumeAll(sessions: readonly CatalogSession[]): Promise<void> {
@@ -149,7 +162,7 @@ export class SessionControl {
     await Promise.all(Array.from({ length: AT_ONCE }, next));
   }
 
-  /** Settles when a session that is about to be resumed has been opened, or is at least being opened. */
+  /** Settles when Retinue has at least begun to open a session that is to be resumed. */
   async begun(id: SessionId): Promise<void> {
     await this.resuming.get(id)?.begun.promise;
   }
@@ -158,6 +171,14 @@ export class SessionControl {
     const { home } = session.project;
     if (hasUnfinishedWork({ home, sessionId: session.id }))
       await this.whereOpen(session, ({ session: open }) => this.continueWork(open));
+    else await this.settle(session);
+  }
+
+  /** Stores the cost of a session that had ended, but was still open when the server was killed. */
+  private async settle({ path }: CatalogSession): Promise<void> {
+    const record = readServedRecord(path);
+    if (record !== undefined && record.costUsd === undefined)
+      await writeServedRecord(path, { ...record, open: false, costUsd: await readCost(path) });
   }
 
   private async continueWork(session: Session): Promise<void> {
@@ -181,7 +202,9 @@ export class SessionControl {
     return { commandId: id, status: "done", message: `${requestId} was ${verb}.` };
   }
 
-  /** Uses a session in this process. Returns `elsewhere` if another process has just opened it. */
+  /**
+   * Runs an action on a session in this process. Returns `elsewhere` if another process has just opened the session.
+   */
   private async whereOpen<Result>(
     session: CatalogSession,
     action: (served: ServedSession) => Promise<Result>,

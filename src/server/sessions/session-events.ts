@@ -28,7 +28,7 @@ export function checkCursor({ path }: CatalogSession, after: number): void {
 
 interface StreamedSession extends Pick<ServerContext, "host" | "catalog" | "control" | "views"> {
   readonly id: SessionId;
-  /** Number of the last event that the client knows. */
+  /** Number of the last event that the client has received. */
   readonly after: number;
   /** Whether to send the session's current view instead of its past events. */
   readonly isView: boolean;
@@ -47,7 +47,7 @@ export async function streamSession(
   const position = { after };
   const shown = isView ? await sendView(stream, { watch: views.watch(session), position }) : undefined;
   const agents = new SessionAgents(session.path);
-  const reason =
+  const ended =
     shown ??
     (await followUpdates(session, {
       host,
@@ -59,6 +59,7 @@ export async function streamSession(
         return isComplete;
       },
     }));
+  const reason = ended === "ended" && host.isStopping ? "server_stopped" : ended;
   const detail = reason === "worker_lost" ? workerLost(session.project) : undefined;
   const closed: SessionClosed = { type: "session_closed", reason, detail };
   stream.end(eventText(closed));
@@ -81,7 +82,7 @@ async function sendView(
   const isClosed = watch.closed !== undefined;
   const { folded, updates } = watch.join(stream.signal);
   position.after = folded.view.seq;
-  // The spans change with the next update, so they are written now.
+  // The next update changes the spans, so all parts are converted to text now.
   const parts = [...partsOf(folded)].map((part) =>
     eventText(part, part.type === "view_complete" ? position.after : undefined),
   );
@@ -94,7 +95,7 @@ async function sendView(
 interface SentUpdates {
   readonly updates: AsyncIterable<SessionUpdate>;
   readonly agents: SessionAgents;
-  /** Changed with each durable event. */
+  /** Advanced with each durable event. */
   readonly position: { after: number };
 }
 
@@ -106,7 +107,7 @@ async function sendAll(stream: EventStream, { updates, agents, position }: SentU
   const gaps = new LiveGaps();
   for await (const update of updates) {
     agents.observe(update);
-    // Without its beginning, a response can't be shown.
+    // A response can't be shown without its beginning, so repeated beginnings are never dropped.
     const isRepeated = "repeated" in update.event && update.event.repeated !== undefined;
     if (update.seq === undefined && stream.isBehind && !isRepeated) {
       gaps.drop(update);

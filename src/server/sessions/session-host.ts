@@ -1,18 +1,17 @@
-import type { Session } from "../../app/index.ts";
+import { readServedRecord, type Session, type SessionChoices, writeServedRecord } from "../../app/index.ts";
 import { describeError } from "../../lib/index.ts";
 import type { SessionClosed, SessionId } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
 import type { Limits } from "../server-options.ts";
-import { type OpenedSession, type OpeningContext, openServed, type SessionChoices } from "./open-served.ts";
+import { type OpenedSession, type OpeningContext, openServed } from "./open-served.ts";
 import type { Project, Projects } from "./projects.ts";
-import { readRecord, writeRecord } from "./served-record.ts";
 
 type ClosingReason = Exclude<SessionClosed["reason"], "ended">;
 
 /** A session that this process has open. */
 export interface ServedSession {
   readonly session: Session;
-  /** Messages for its user. */
+  /** Messages for the session's user. */
   readonly notices: readonly string[];
   readonly project: Project;
   choices: SessionChoices;
@@ -35,7 +34,7 @@ export interface SessionPlace {
 interface Entry {
   readonly project: Project;
   readonly opening: Promise<ServedSession>;
-  /** Stops opening an existing session. */
+  /** Cancels the opening of an existing session. */
   readonly giveUp?: AbortController | undefined;
   closing?: Promise<void> | undefined;
 }
@@ -138,8 +137,8 @@ export class SessionHost {
   }
 
   /**
-   * Changes a session's options. They apply when it is opened again, so a session that is open here is closed. Throws
-   * an `HttpProblem` if it is working.
+   * Changes a session's options. They apply when the session is opened again, so a session that is open here is closed.
+   * Throws an `HttpProblem` if the session is working.
    */
   async change({ id, path }: SessionPlace, changes: Pick<SessionChoices, "maxCost">): Promise<void> {
     const entry = this.entries.get(id);
@@ -147,8 +146,8 @@ export class SessionHost {
     if (served !== undefined && served.session.state !== "idle")
       throw problem("conflict", "The session is working. Stop it, or wait until it has ended, then try again.");
     if (entry !== undefined && served !== undefined) await this.close(entry, served, "idle");
-    const record = readRecord(path) ?? { v: 1, choices: {}, open: false };
-    await writeRecord(path, { ...record, choices: { ...record.choices, ...changes } });
+    const record = readServedRecord(path) ?? { v: 1, choices: {}, open: false };
+    await writeServedRecord(path, { ...record, choices: { ...record.choices, ...changes } });
   }
 
   /** Parks the sessions of a worker that is no longer connected. Never rejects. */
@@ -156,7 +155,7 @@ export class SessionHost {
     const lost = [...this.entries].filter(([, { project }]) => project.isRemote && project.name === name);
     await Promise.all(
       lost.map(async ([id, entry]) => {
-        // An open session is parked immediately. One that is being opened fails, because its worker is lost.
+        // An open session is parked immediately. A session that is being opened fails, because its worker is lost.
         const served = this.served.get(id) ?? (await entry.opening.catch(() => undefined));
         if (served !== undefined)
           await this.close(entry, served, "worker_lost").catch((error) => this.options.report(describeError(error)));
@@ -164,7 +163,7 @@ export class SessionHost {
     );
   }
 
-  /** Parks all sessions. Agents continue where they stopped when the server is restarted. */
+  /** Parks all sessions. Agents continue where they stopped when the server is restarted. Never rejects. */
   async stop(): Promise<void> {
     this.isStopping = true;
     clearInterval(this.sweeping);
@@ -172,17 +171,18 @@ export class SessionHost {
       [...this.entries.values()].map(async (entry) => {
         entry.giveUp?.abort();
         const served = await entry.opening.catch(() => undefined);
-        if (served !== undefined) await this.close(entry, served, "server_stopped");
+        if (served !== undefined)
+          await this.close(entry, served, "server_stopped").catch((error) => this.options.report(describeError(error)));
       }),
     );
   }
 
-  private refuseIfStopping(): void {
+  refuseIfStopping(): void {
     if (this.isStopping) throw problem("stopping", "The server is being stopped. Try again when it is back.");
   }
 
   private open({ id, project, path }: SessionPlace): Entry {
-    const choices = readRecord(path)?.choices ?? {};
+    const choices = readServedRecord(path)?.choices ?? {};
     const worker = this.options.projects.workerOf(project);
     const giveUp = new AbortController();
     const { signal } = giveUp;
@@ -207,9 +207,14 @@ export class SessionHost {
     return served;
   }
 
-  private async record({ session, choices }: ServedSession, { open }: { readonly open: boolean }): Promise<void> {
-    const { transcriptPath, costUsd } = session;
-    if (transcriptPath !== undefined) await writeRecord(transcriptPath, { v: 1, choices, open, costUsd });
+  /** Stores what a restarted server must know. The cost is stored only when the session is closed, and is final. */
+  private async record(
+    { session, choices }: ServedSession,
+    { open, isClosed = false }: { readonly open: boolean; readonly isClosed?: boolean },
+  ): Promise<void> {
+    const { transcriptPath } = session;
+    const costUsd = isClosed ? session.costUsd : undefined;
+    if (transcriptPath !== undefined) await writeServedRecord(transcriptPath, { v: 1, choices, open, costUsd });
   }
 
   private closeIdle(): void {
@@ -234,7 +239,7 @@ export class SessionHost {
     try {
       if (reason === "deleted") await session.close();
       else await session.park(reason === "worker_lost" ? lostReason(served) : undefined);
-      if (reason !== "deleted") await this.record(served, { open: reason !== "idle" });
+      if (reason !== "deleted") await this.record(served, { open: reason !== "idle", isClosed: true });
     } finally {
       this.served.delete(id);
       this.entries.delete(id);
@@ -242,7 +247,7 @@ export class SessionHost {
   }
 }
 
-/** Says why a session is parked; undefined if it had nothing to do. */
+/** Returns why a session is parked; undefined if it was idle. */
 function lostReason({ session, project: { name } }: ServedSession): string | undefined {
   if (session.state === "idle") return undefined;
   return `The worker ${name} is no longer connected. The session will continue when the worker returns.`;

@@ -1,4 +1,5 @@
-import { readFileSync } from "node:fs";
+import { cpSync, readFileSync } from "node:fs";
+import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { SessionInfo } from "../../protocol/index.ts";
 import { newPlace, said, startApi, startServer, startSession, stateOf } from "../server.test-support.ts";
@@ -6,8 +7,8 @@ import { newPlace, said, startApi, startServer, startSession, stateOf } from "..
 const answer = { ...said("Done."), usage: { inputTokens: 100_000, outputTokens: 10 } };
 const look = { ...said([{ tool: "Read", input: { file_path: "notes.txt" } }]), usage: answer.usage };
 
-describe("a session's cost", () => {
-  it("is listed while the session is open, after it was closed, and after the server was restarted", async () => {
+describe("a session's cost limit", () => {
+  it("is listed with the session's cost, even after the server was restarted", async () => {
     const place = newPlace();
     const api = await startApi([look, answer]);
     const first = await startServer({ place, api });
@@ -20,7 +21,23 @@ describe("a session's cost", () => {
     expect((await server.send("GET", "/session")).json).toMatchObject([{ id, costUsd, maxCost: 100 }]);
   });
 
-  it("limit can be raised when the budget has ended a run, which then continues", async () => {
+  it("is listed with the session's cost after the server was killed", async () => {
+    const place = newPlace();
+    const api = await startApi([look, answer]);
+    const first = await startServer({ place, api });
+    const { id } = await startSession(first, { prompt: "Go.", maxCost: 100 });
+    await stateOf(first, id, "idle");
+    const { costUsd } = (await first.send("GET", `/session/${id}`)).json as SessionInfo;
+    const killed = { ...place, home: join(place.root, "killed") };
+    cpSync(place.home, killed.home, { recursive: true, filter: (path) => !/[./]lock$/.test(path) });
+    const server = await startServer({ place: killed, api });
+    await server.resumed;
+    expect((await server.send("GET", "/session")).json).toMatchObject([
+      { id, costUsd: expect.closeTo(costUsd ?? 0, 9), maxCost: 100, state: "ended" },
+    ]);
+  });
+
+  it("can be raised when the budget has ended a run, which then continues", async () => {
     const api = await startApi([look, answer]);
     const server = await startServer({ api });
     const { id } = await startSession(server, { prompt: "Go.", maxCost: 0.4 });

@@ -35,7 +35,7 @@ export class SessionViews {
     const { id, path, summary } = session;
     const { host } = this;
     const known = this.watches.get(id);
-    // This is read before the files, so that lines added since then change it again.
+    // The stamp is read before the files, so that lines added in the meantime change it.
     const stamp = sessionStamp(path);
     const isSame = known?.closed !== undefined && known.stamp === stamp && !summary.inUse && !host.has(id);
     const watch =
@@ -59,7 +59,7 @@ export class SessionViews {
 interface WatchOptions {
   readonly host: SessionHost;
   readonly stamp: string;
-  /** An earlier watch of the same session. This one continues after its last update. */
+  /** An earlier watch of the same session. The new watch continues after the last update of the earlier one. */
   readonly before: SessionWatch | undefined;
 }
 
@@ -70,7 +70,7 @@ export class SessionWatch {
   readonly agents: SessionAgents;
   /** Settles when the view contains everything that was recorded before the watch began. Never rejects. */
   readonly caughtUp: Promise<void>;
-  /** Why the session was closed, once it is. */
+  /** Why the session was closed; undefined while it is open. */
   closed: SessionClosed["reason"] | undefined;
   isOver = false;
   private folded: FoldedSession;

@@ -50,7 +50,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("that needed approval shows the answer, and the time that it worked itself", () => {
+  it("that needed approval shows the answer, and how long it worked itself", () => {
     const answered = (answer: object, given: Given, isPlain = false): readonly string[] => {
       const approval = { requestId: "r", reason: "", askedAt: 0, answer: { answer: "allow", by: "ana", ...answer } };
       const item = { ...call(given), waitedMs: 6_500, approval } as CallItem;
@@ -96,7 +96,7 @@ describe("a call", () => {
     expect(shown({ name: "Bash", ...bash })).toEqual([expect.stringMatching(/– Bash .*interrupted · 6\.7 s$/)]);
   });
 
-  it("shows the first sentence of an agent's report, or that the agent works in the background", () => {
+  it("shows the first sentence of an agent's report, or that the agent is working in the background", () => {
     const text = '<task_result agent="x" id="a1">\nPrices round twice. More.\n- two\n</task_result>\n[1 tool call]';
     expect(shown({ name: "Task", text })).toEqual([expect.stringMatching(/✓ Task/), "    Prices round twice."]);
     const details = { status: "async_launched" };
@@ -144,7 +144,7 @@ describe("calls that have no result", () => {
     return texts(createConversationPrinter().update(agent, { columns: 60, rows: 12 }).open).filter((row) => row !== "");
   };
 
-  it("are named once: a single call is shown as the agent's activity, and only the first of many are listed", () => {
+  it("are named once: a single call is shown as the agent's activity, and of many calls, only the first are listed", () => {
     expect(opened(1)).toEqual([]);
     expect(opened(2)).toEqual(["  ● running: seq 0", "  ● running: seq 1"]);
     expect(opened(300)).toHaveLength(6);
@@ -153,7 +153,7 @@ describe("calls that have no result", () => {
 });
 
 describe("many agents that were interrupted", () => {
-  it("are folded into one line, also if the session is resumed", () => {
+  it("are folded into one line, even if the session is resumed", () => {
     const calls = Array.from({ length: 300 }, (_, index) => ({
       name: "Task",
       input: { description: `cart ${index}` },
@@ -185,7 +185,7 @@ describe("an error", () => {
     return texts(createConversationPrinter().update(agentOf(view, "main")!, { columns: 80, rows: 10 }).rows).join("\n");
   };
 
-  it("is shown once, and so is a refusal", () => {
+  it("is shown once, as is a refusal", () => {
     const message = "anthropic rejected the key (401).";
     const failed = { type: "model.failed", turn: 1, error: { message }, partial: [] } as unknown as DurableEvent;
     const end = runEnded({ outcome: "failed", reason: "model_error", message });

@@ -32,8 +32,8 @@ const NAME_COLUMNS = 6;
 const INDENT = "    ";
 
 /**
- * Returns a call on one line: what it did, its result and how long it worked. The answer of the user follows, if the call
- * needed one, and the end of its output.
+ * Returns a call's rows: one line with what it did, its result and how long it worked, then the user's answer, if the
+ * call needed one, and the end of its output.
  */
 export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions): readonly Row[] {
   const { result } = item;
@@ -72,15 +72,15 @@ export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions
   return [head, ...answer, ...why.slice(0, MAX_REASON_ROWS), ...outputRows(item, columns)];
 }
 
-/** Tools whose calls are described by a path, at least at the end. */
+/** Tools whose calls have a description that ends with a path. */
 const pathTools: ReadonlySet<string> = new Set(["Read", "Edit", "Write", "NotebookEdit", "LS", "Grep", "Glob"]);
 
-/** Returns whether the user was all that a call needed, so that it did not work itself. */
+/** Returns whether a call only waited for the user and did no work itself. */
 function isOnlyAnswer({ name, result }: CallItem): boolean {
   return result?.outcome === "denied" || canonicalToolName(name) === "AskUserQuestion";
 }
 
-/** Returns how the user has answered the request for approval of a call, or the questions that it asked. */
+/** Returns how the user has answered a call's request for approval, or the questions that it asked. */
 export function answerRows(item: CallItem, { columns, user, isPlain }: CallOptions): readonly Row[] {
   const words = isPlain ? sentence(answerWords(item, user)) : answerWords(item, user);
   const row = (spans: Row): readonly Row[] => wrap(spans, { columns, first: [span(isPlain ? "" : INDENT)] });
@@ -145,18 +145,18 @@ export function isAsking({ approval }: CallItem): boolean {
   return approval !== undefined && approval.answer === undefined;
 }
 
-/** Returns the row for a call that has no result yet: what it is doing, or what its agent asks for. */
+/** Returns the row for a call that has no result yet: what it is doing, or what its agent is asking for. */
 export function openCall(item: CallItem, cwd: string | undefined): Row {
   if (isAsking(item)) return [span("  "), span("?", "strong"), activitySpan(` ${wishWords(item, cwd)}`)];
   return [span("  "), span("●", "accent"), activitySpan(` ${callWords(item)}`)];
 }
 
-/** Returns what an agent does. If there is no room for all of it, the name of a file stays. Commands keep their start. */
+/** Returns an agent's activity. If it is too long, a path is cut before the file name, and a command at its end. */
 export function activitySpan(words: string, style?: Style): Span {
   return { ...span(cleanLine(words), style), isPath: !words.includes(": ") && /\/[^/ ]+$/.test(words) };
 }
 
-/** Returns the whole input of a call and its whole output, below its line and the answer of the user. */
+/** Returns the whole input of a call and its whole output, below its line and the user's answer. */
 export function wholeCallRows(item: CallItem, { columns, user }: CallOptions): readonly Row[] {
   const [head = []] = callRows(item, { columns });
   const { main, others, call } = approvalText(item);

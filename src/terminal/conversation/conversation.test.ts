@@ -22,7 +22,7 @@ const markdown = [
 ].join("\n\n");
 
 describe("Markdown", () => {
-  it("is shown without its marks, in rows that fit", () => {
+  it("is shown without markup, in rows that fit", () => {
     const rows = markdownRows(markdown, 60);
     expect(rows.every((row) => widthOfRow(row) <= 60)).toBe(true);
     expect(texts(rows)).toContain("2. two");
@@ -32,7 +32,7 @@ describe("Markdown", () => {
     expect(texts(rows).join("\n")).not.toMatch(/\*\*|##|```/);
   });
 
-  it("shows lists of tasks", () => {
+  it("shows task lists", () => {
     expect(texts(markdownRows("- [ ] todo\n- [x] done\n", 60))).toEqual(["☐ todo", "☑ done"]);
     expect(texts(markdownRows("- [ ] todo\n\n- [x] done\n", 60))).toEqual(["☐ todo", "", "☑ done"]);
   });
@@ -53,7 +53,7 @@ describe("Markdown", () => {
     expect(texts(markdownRows(`${head}| a | 1 | x |`, 20))).toEqual(["name: a", "count: 1", "about: x"]);
   });
 
-  it("breaks long lines of code at the width of the terminal, indented", () => {
+  it("wraps long lines of code at the terminal's width, and indents the continuation", () => {
     const rows = texts(markdownRows(`\`\`\`\n${"x".repeat(50)}\n\`\`\``, 20, 40));
     expect(rows).toEqual([`  ${"x".repeat(38)}`, `      ${"x".repeat(12)}`]);
   });
@@ -63,7 +63,7 @@ describe("Markdown", () => {
     expect(texts(rows).join("")).not.toMatch(/\p{Cc}/u);
   });
 
-  it("looks the same while it is being written as when it is complete, however it is split", () => {
+  it("looks the same while it is being written as when it is complete, no matter how it is split", () => {
     const whole = texts(markdownRows(markdown, limits.columns));
     fc.assert(
       fc.property(fc.array(fc.integer({ min: 1, max: 40 }), { minLength: 1 }), (sizes) => {

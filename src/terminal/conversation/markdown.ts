@@ -8,9 +8,17 @@ export function markdownRows(markdown: string, columns: number, codeColumns = co
   return blockRows(lexer(cleanLines(markdown).join("\n")), { columns, codeColumns });
 }
 
+export interface CodeOptions {
+  readonly language: string;
+  readonly columns: number;
+  /** Lines of the same code block that precede the code, so that it is highlighted as their continuation. */
+  readonly before?: readonly string[] | undefined;
+}
+
 /** Returns rows of code. Lines that are too long are wrapped, and the continuation is indented. */
-export function codeRows(code: string, language: string, columns: number): readonly Row[] {
-  return highlight(code, language.toLowerCase()).flatMap((line) => {
+export function codeRows(code: string, { language, columns, before = [] }: CodeOptions): readonly Row[] {
+  const lines = highlight([...before, code].join("\n"), language.toLowerCase()).slice(before.length);
+  return lines.flatMap((line) => {
     const rows: Row[] = [];
     let rest = line;
     let indent = "  ";
@@ -61,7 +69,7 @@ function rowsOf(token: Token, widths: Widths): readonly Row[] {
     case "code": {
       const { text, lang = "" } = token as Tokens.Code;
       if (text === "") return [];
-      return codeRows(text, lang.split(/[\s{]/)[0] ?? "", widths.codeColumns);
+      return codeRows(text, { language: lang.split(/[\s{]/)[0] ?? "", columns: widths.codeColumns });
     }
     case "blockquote": {
       const inner = blockRows((token as Tokens.Blockquote).tokens, narrower(widths, 2));

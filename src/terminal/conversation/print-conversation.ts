@@ -140,7 +140,7 @@ function openCalls(running: readonly CallItem[], agent: AgentView): readonly Row
   const shown = running.filter(({ agents }) => agents === undefined);
   const progressOf = ({ callId }: CallItem): string =>
     agent.calls.find((each) => each.callId === callId)?.progress ?? "";
-  // What the agent is doing is shown below.
+  // The agent's activity is shown below.
   if (running.length === 1 && shown.every((item) => isAsking(item) || progressOf(item) === "")) return [];
   const rows = shown.slice(0, shown.length > MAX_OPEN ? MAX_OPEN - 1 : MAX_OPEN).map((item): Row => {
     const progress = progressOf(item);

@@ -8,8 +8,8 @@ export interface SplitDraft {
 const fence = /^ {0,3}(`{3,}|~{3,})/;
 
 /**
- * Divides Markdown that is being written after its last complete block. A block is complete when another one has begun
- * after a blank line, so that indented text, which may belong to the item of a list, does not end it.
+ * Divides unfinished Markdown after its last complete block. A block is complete when another one has begun after a
+ * blank line, so that indented text, which may be part of a list item, does not end it.
  */
 export function splitDraft(text: string): SplitDraft {
   let at = 0;
@@ -37,7 +37,7 @@ function closes(line: string, open: string): boolean {
 export interface SplitCode {
   readonly language: string;
   readonly code: string;
-  /** The rest, with the line that opens the code block. */
+  /** The rest, preceded by the line that opens the code block. */
   readonly rest: string;
 }
 

@@ -4,9 +4,9 @@ import { splitCode, splitDraft } from "./split-draft.ts";
 
 /** A text that is printed block by block while it is being written. */
 export interface TextStream {
-  /** Takes the current text, which begins with the text of the last call. Returns rows to print. */
+  /** Processes the current text, which must begin with the text from the last call. Returns rows to print. */
   grow(text: string, limits: Limits): readonly Row[];
-  /** Takes the complete text. Returns the rows that have not been printed yet. */
+  /** Processes the complete text. Returns the rows that have not been printed yet. */
   finish(text: string, limits: Limits): readonly Row[];
   /** Returns the rows of the block that is being written. */
   rest(limits: Limits): readonly Row[];
@@ -22,11 +22,16 @@ export interface Limits {
   readonly rows: number;
 }
 
+/** Number of printed lines from which the highlighter learns, for example, that a comment is open. */
+const MAX_BEFORE = 50;
+
 export function createTextStream(): TextStream {
   let printed = "";
   /** Line that opened the code block that the unprinted text continues; empty if there is none. */
   let opening = "";
   let rest = "";
+  /** The last lines of that code block that have been printed. */
+  let before: readonly string[] = [];
   let needsBlank = false;
 
   const blocks = (markdown: string, { columns, codeColumns }: Limits): readonly Row[] => {
@@ -45,12 +50,15 @@ export function createTextStream(): TextStream {
     if (split.done !== "") {
       rows.push(...blocks(split.done, limits));
       opening = "";
+      before = [];
     }
     const isTooLong = markdownRows(rest, limits.columns, limits.codeColumns).length > limits.rows;
     const code = isTooLong ? splitCode(rest) : undefined;
     if (code !== undefined) {
       if (needsBlank) rows.push([]);
-      rows.push(...codeRows(code.code, code.language, limits.codeColumns ?? limits.columns));
+      const { language } = code;
+      rows.push(...codeRows(code.code, { language, columns: limits.codeColumns ?? limits.columns, before }));
+      before = [...before, ...code.code.split("\n")].slice(-MAX_BEFORE);
       rest = code.rest;
       opening = rest.slice(0, rest.indexOf("\n") + 1);
       // The lines that follow belong to the same code block.

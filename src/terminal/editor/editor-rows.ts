@@ -16,7 +16,7 @@ interface Cell {
 }
 
 /**
- * Wraps an editor's text between words to a width. A word that is longer than a row is broken anywhere. A space that
+ * Wraps an editor's text to a width, between words. A word that is longer than a row is broken anywhere. A space that
  * does not fit at the end of its row is left out.
  */
 export function editorRows({ text, cursor, pastes }: Editor, columns: number): EditorRows {
@@ -78,9 +78,7 @@ function widthOfLine(line: readonly Shown[]): number {
   return line.reduce((sum, { width }) => sum + width, 0);
 }
 
-/**
- * Moves the cursor up or down by a row, to the nearest column. Returns undefined if it is in the first or the last row.
- */
+/** Moves the cursor up or down by a row, to the nearest column. Returns undefined if there is no such row. */
 export function moveVertically(editor: Editor, by: -1 | 1, columns: number): Editor | undefined {
   const { cursor, indexes } = editorRows(editor, columns);
   const cells = indexes[cursor.row + by];

@@ -39,7 +39,7 @@ describe("an editor", () => {
     expect(wholeText(press(editor, "backspace"))).toBe("See ");
   });
 
-  it("mentions an image whose path is pasted", () => {
+  it("turns the pasted path of an image into a mention", () => {
     expect(paste(editorWith("See "), "'/tmp/shot.PNG'\n").text).toBe("See @/tmp/shot.PNG ");
     expect(paste(emptyEditor, "/tmp/shot.txt").text).toBe("/tmp/shot.txt");
   });
@@ -84,7 +84,7 @@ describe("the rows of an editor", () => {
     expect(cursor).toEqual({ row: rows.length - 1, column: 1 });
   });
 
-  it("are broken between words, and in words only if they are longer than a row", () => {
+  it("are broken between words, and within words only if they are longer than a row", () => {
     const rowsOf = (text: string) => editorRows(editorWith(text), 8).rows;
     expect(rowsOf("one two three")).toEqual(["one two ", "three"]);
     expect(rowsOf("eight888 next")).toEqual(["eight888", "next"]);
@@ -94,7 +94,7 @@ describe("the rows of an editor", () => {
     expect(cursor).toEqual({ row: 0, column: 8 });
   });
 
-  it("fit into any width, contain everything except trailing spaces, and have a place for the cursor", () => {
+  it("fit into any width, contain everything except trailing spaces, and include the cursor's position", () => {
     const text = fc.string({ unit: fc.constantFrom("a", "b", " ", "\n", "漢", "é") });
     fc.assert(
       fc.property(text, fc.nat(), fc.integer({ min: 2, max: 9 }), (written, at, columns) => {
@@ -109,7 +109,7 @@ describe("the rows of an editor", () => {
     );
   });
 
-  it("can be moved through up and down, and the cursor stays within the text", () => {
+  it("can be navigated up and down, and the cursor stays within the text", () => {
     const editor = editorWith("first line\nab\nthird line");
     const middle = moveVertically(editor, -1, 40);
     expect(middle && shown(middle)).toBe("first line\nab|\nthird line");

@@ -1,7 +1,7 @@
 /** Prompts that were sent, oldest first, and the user's position in them. All functions here are pure. */
 export interface History {
   readonly prompts: readonly string[];
-  /** Index of the prompt that is shown; the number of prompts if the user writes a new one. */
+  /** Index of the prompt that is shown; the number of prompts if the user is writing a new one. */
   readonly index: number;
   /** The user's text before looking at older prompts. */
   readonly draft: string;

@@ -4,7 +4,7 @@ import { openTestTerminal, type TestOptions, type TestTerminal } from "../termin
 
 const ids = ["a000000000001", "a000000000002", "a000000000003", "a000000000004"];
 
-/** Opens the list of agents. Every second agent has "even" in its task. */
+/** Opens the list of agents. Every other agent has "even" in its task. */
 async function openAgents(options: TestOptions = {}): Promise<TestTerminal> {
   const terminal = await openTestTerminal(options);
   terminal.happen(started());

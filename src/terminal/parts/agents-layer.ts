@@ -3,13 +3,14 @@ import type { AgentId } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import type { Key } from "../screen/keys.ts";
 import { span } from "../screen/row.ts";
+import { cut } from "../screen/text.ts";
 import { actOnAgent, agentKeys, messageAgent } from "./agent-actions.ts";
-import { allAgents, nameOf, panelRows } from "./agents-panel.ts";
+import { allAgents, labelOf, nameOf, panelRows } from "./agents-panel.ts";
 import { createHeldKey } from "./held-key.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
 import { openTranscript } from "./transcript-layer.ts";
 
-/** Lets the user move in the tree of agents, open their transcripts and steer them. Does nothing if there are none. */
+/** Lets the user navigate the tree of agents, open their transcripts and steer them. Does nothing if there are none. */
 export function openAgentsLayer(app: App): void {
   let filter = "";
   let input: { readonly purpose: "message" | "search"; readonly line: LineInput } | undefined;
@@ -113,11 +114,15 @@ export function openAgentsLayer(app: App): void {
     else if (name === "end") move(Number.POSITIVE_INFINITY);
     else if (name === "enter" && current !== undefined) open(current.agentId);
     else if (name === "m" && current !== undefined)
-      input = { purpose: "message", line: createLineInput(`to ${nameOf(current)}: `) };
+      held.press(name, () => {
+        input = { purpose: "message", line: createLineInput(`to ${cut(labelOf(current), MAX_LABEL)}: `) };
+      });
     else if (name === "/") input = { purpose: "search", line: createLineInput("search: ", filter) };
     else if (name === "esc" && filter !== "") filter = "";
-    else if (["esc", "tab", "ctrl-c"].includes(name)) app.close(layer);
-    else if (name === "q") held.press("q", () => app.close(layer));
+    else if (["esc", "tab", "ctrl-c"].includes(name)) {
+      app.close(layer);
+      if (name === "tab") app.showRequest();
+    } else if (name === "q") held.press("q", () => app.close(layer));
     else if (name === "ctrl-b" && current !== undefined) actOnAgent(app, current, { key: "b" });
     else if (pressed.kind === "text" && current !== undefined)
       held.press(name, () => void actOnAgent(app, current, { key: name, onType: typeInBox }));
@@ -137,6 +142,9 @@ export function openAgentsLayer(app: App): void {
   };
   app.open(layer);
 }
+
+/** Number of columns for an agent's name and task, before a message to it. */
+const MAX_LABEL = 40;
 
 /**
  * Returns the agent that the user most likely wants: one that is waiting for the user, or else one that is working, or

@@ -24,7 +24,7 @@ export interface PanelOptions {
   readonly now: number;
   /** Agents to list; by default, those that are working. */
   readonly listed?: readonly AgentView[] | undefined;
-  /** Id of the selected agent, if the user moves in the panel. */
+  /** Id of the selected agent, while the user is navigating the panel. */
   readonly selected?: string | undefined;
 }
 
@@ -207,7 +207,7 @@ export function markOf(agent: AgentView): Span {
   return span(state === "waitingForAgents" ? "○" : "●", "accent");
 }
 
-/** Returns the time that an agent has worked, in all of its runs. */
+/** Returns how long an agent has worked, in all of its runs. */
 export function elapsedOf({ items, end, isCutOff, startedAt }: AgentView, now: number): number {
   let ended = 0;
   for (const item of elements(items)) if (item.kind === "end") ended += item.milliseconds;

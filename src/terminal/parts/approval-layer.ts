@@ -137,7 +137,8 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     const main = editable();
     if (main === undefined || text === "") return;
     const value = readExactly(line.text);
-    // Text that looks different in its exact form must be confirmed, and text that was not shown must be read.
+    // If the text looks different once its misleading characters are escaped, the user must confirm the escaped form.
+    // Text that was not shown must be read first.
     const isClear = inLines(value) === line.text && isRead();
     question = withInput(main.field, value);
     diff = undefined;
@@ -160,7 +161,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     const now = `${columns} ${question.call.inputJson} ${diff ?? ""}`;
     if (drawn !== now) read = 0;
     drawn = now;
-    // No row is skipped, however quickly keys are pressed.
+    // No row is skipped, no matter how quickly keys are pressed.
     offset = Math.max(0, Math.min(offset, read, all - page));
     const shown = body.slice(offset, offset + page);
     if (!isCut) notice(offset + shown.length);
@@ -190,7 +191,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     return wrap([span(cleanLine(elsewhere), "warn")], { columns: columns - 1, first: [span("  ")] });
   }
 
-  /** Returns the keys that have an effect now, with what they do. The rule that "always" would add is cut. */
+  /** Returns the keys that have an effect now, with their labels. The rule that "always" would add may be truncated. */
   function buttonRow(columns: number): Row {
     const [rule, ...others] = rules();
     const room =
@@ -247,7 +248,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
       const others = ["n deny", "Esc write a prompt first"];
       const keys = isReady() ? [`${keysOf().join(" ")} answer`] : [];
       if (isRead()) return [...keys, "Esc write a prompt first", "↑↓ scroll"];
-      return page > 0 ? ["y or Space reads on", ...others] : ["Make the window larger to read it", ...others];
+      return page > 0 ? ["y or Space shows more", ...others] : ["Make the window larger to read it", ...others];
     },
   };
 }
@@ -259,7 +260,7 @@ const SHOWN_RULE = 40;
 /** Minimum number of columns for a rule. If fewer are available, the button does not name it. */
 const FEWEST_RULE = 12;
 
-/** Shows a text exactly, but with its line breaks and indentation. */
+/** Shows a text exactly, but keeps its line breaks and indentation. */
 function inLines(text: string): string {
   return text
     .split(/((?:^ +)|[\t\n]+ *)/)

@@ -54,7 +54,7 @@ export function changeRows({ before, after }: FileChange, diff: string | undefin
   });
 }
 
-/** Returns the same as sentences, for screen readers. Unchanged lines are left out. */
+/** Returns the same change as sentences, for screen readers. Unchanged lines are left out. */
 export function spokenChange({ before, after }: FileChange, diff: string | undefined): readonly string[] {
   const lines = diff === undefined ? wholeTexts(before, after) : linesOf(diff);
   return lines.flatMap(({ mark, number, text }) => {

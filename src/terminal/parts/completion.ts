@@ -25,7 +25,7 @@ interface Word {
 }
 
 export interface Completion {
-  /** Updates the suggestions. Called after each change of the text. */
+  /** Updates the suggestions. Called after each change to the text. */
   update(editor: Editor): void;
   readonly isOpen: boolean;
   move(by: -1 | 1): void;
@@ -45,7 +45,10 @@ export function createCompletion(sources: CompletionSources): Completion {
   let selected = 0;
   let hidden = "";
 
-  /** Returns whether a mention names nothing that exists. Paths outside the directory or on a server are unknown. */
+  /**
+   * Returns whether a mention does not name anything that exists. Paths outside the directory or on a server are
+   * unknown.
+   */
   const isUnknown = ({ kind, text }: Word): boolean =>
     kind === "mention" && found.length === 0 && text !== hidden && /^@[^/~.]/.test(text) && sources.files().length > 0;
 

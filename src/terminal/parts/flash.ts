@@ -5,7 +5,7 @@ export interface Flash {
   show(text: string): void;
   /** Returns whether the same key was pressed a moment ago. */
   isAgain(key: string): boolean;
-  /** Must be called for every key. Another key ends the wait for a second press, and its message. */
+  /** Must be called for every key. Any other key cancels the wait for a second press and hides its message. */
   onKey(key: string): void;
 }
 

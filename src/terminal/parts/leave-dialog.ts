@@ -1,53 +1,102 @@
 import { plural } from "../../lib/index.ts";
 import type { App } from "../app.ts";
+import type { ClosingWay, OwnServerFacts } from "../host.ts";
 import { busyAgents } from "./agents-panel.ts";
 import { type Choice, openPicker } from "./picker.ts";
 
 export interface LeaveOptions {
   readonly isBusy: () => boolean;
-  readonly leave: (how: "stop" | "park") => Promise<void>;
+  readonly leave: (how: ClosingWay) => Promise<void>;
+  /** Leaves when all agents have finished. */
+  readonly wait: () => void;
 }
 
-type Way = "wait" | "park" | "stop" | "stay";
+type Way = ClosingWay | "wait" | "stay";
 
-/** Leaves the terminal. If agents are running, asks what to do with them. */
-export function openLeaveDialog(app: App, { isBusy, leave }: LeaveOptions): void {
-  const count = busyAgents(app.view).length + (isBusy() ? 1 : 0);
+/** Leaves the terminal. If agents are running, asks what to do with them. Never rejects. */
+export async function openLeaveDialog(app: App, { isBusy, leave, wait }: LeaveOptions): Promise<void> {
+  const running = (): number => busyAgents(app.view).length + (isBusy() ? 1 : 0);
+  const server = running() === 0 ? undefined : await app.host?.server?.();
+  const count = running();
   if (count === 0) {
-    void leave("stop");
+    await leave("stop");
     return;
   }
   const isRemote = app.host?.facts.isRemote === true;
-  const [they, them, finished, go] =
-    count === 1 ? ["it", "it", "has finished", "continues"] : ["they", "them", "have finished", "continue"];
+  const { they, them, finished, go } = wordsFor(count);
   const where = isRemote ? "on the server" : "when the session is resumed";
   const choices: readonly Choice<Way>[] = [
     { hotkey: "w", label: `Wait until ${they} ${finished}, then leave`, value: "wait" },
+    ...serveChoice(server, `Leave; ${they} ${go}`),
     { hotkey: "l", label: `Leave; ${they} ${go} ${where}`, value: "park" },
     { hotkey: "s", label: `Stop ${them} and leave`, value: "stop" },
     { hotkey: "c", label: "Cancel", value: "stay" },
   ];
   openPicker(app, {
-    title: `${plural(count, "agent")} ${count === 1 ? "is" : "are"} running`,
+    title: titleFor(count),
     choices,
+    detail: (way) => (way === "park" ? (server?.advice ?? "") : ""),
     onChoose: (way) => {
-      if (way === "wait") void waitAndLeave();
+      if (way === "wait") wait();
       else if (way !== "stay") void stopAndLeave(way);
     },
   });
 
-  async function stopAndLeave(way: "park" | "stop"): Promise<void> {
+  async function stopAndLeave(way: ClosingWay): Promise<void> {
     // Closing the terminal does not close a session on a server, so its agents must be stopped.
     if (way === "stop") await app.send({ type: "stop", what: "tree" });
     await leave(way);
   }
+}
 
-  async function waitAndLeave(): Promise<void> {
-    app.say("Leaving when all agents have finished.");
-    const timer = setInterval(() => {
-      if (isBusy() || busyAgents(app.view).length > 0) return;
-      clearInterval(timer);
-      void leave("stop");
-    }, 100);
+/** Opens another session. Resolves with false if that is not possible. */
+type OpenSession = (how: ClosingWay) => Promise<boolean>;
+
+/**
+ * Asks what to do with the running agents before another session is opened. Calls `open` unless the user cancels, and
+ * says what has happened to the agents. On a server, they simply continue. Never rejects.
+ */
+export async function askToSwitch(app: App, isBusy: boolean, open: OpenSession): Promise<void> {
+  const count = busyAgents(app.view).length + (isBusy ? 1 : 0);
+  const { they, them, go } = wordsFor(count);
+  const openAndTell = async (how: ClosingWay, outcome: string): Promise<void> => {
+    if ((await open(how)) && count > 0) app.say(`${plural(count, "agent")} of the previous session ${outcome}.`);
+  };
+  const outcomes: Readonly<Record<ClosingWay, string>> = {
+    stop: `${count === 1 ? "was" : "were"} stopped`,
+    park: `${go} when you /resume it`,
+    serve: `${go} on the server`,
+  };
+  if (count === 0 || app.host?.facts.isRemote === true) {
+    await openAndTell("stop", outcomes.serve);
+    return;
   }
+  const server = await app.host?.server?.();
+  openPicker<ClosingWay | "stay">(app, {
+    title: titleFor(count),
+    choices: [
+      ...serveChoice(server, `Leave this session; ${they} ${go}`),
+      { hotkey: "l", label: `Leave this session; ${they} ${go} when it is resumed`, value: "park" },
+      { hotkey: "s", label: `Stop ${them} and leave this session`, value: "stop" },
+      { hotkey: "c", label: "Cancel", value: "stay" },
+    ],
+    onChoose: (way) => {
+      if (way !== "stay") void openAndTell(way, outcomes[way]);
+    },
+  });
+}
+
+/** Returns the choice to let agents continue on the user's server, if it is running. */
+function serveChoice(server: OwnServerFacts | undefined, what: string): readonly Choice<"serve">[] {
+  return server?.isRunning ? [{ hotkey: "r", label: `${what} on the server ${server.url}`, value: "serve" }] : [];
+}
+
+function titleFor(count: number): string {
+  return `${plural(count, "agent")} ${count === 1 ? "is" : "are"} running`;
+}
+
+function wordsFor(count: number): Readonly<Record<"they" | "them" | "finished" | "go", string>> {
+  return count === 1
+    ? { they: "it", them: "it", finished: "has finished", go: "continues" }
+    : { they: "they", them: "them", finished: "have finished", go: "continue" };
 }

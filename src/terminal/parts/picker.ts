@@ -11,7 +11,7 @@ export interface Choice<Value> {
   readonly facts?: string | undefined;
   /** Set for the value that is in use. It is marked, and selected first. */
   readonly isCurrent?: boolean | undefined;
-  /** Key that chooses it immediately. */
+  /** Key that chooses the item immediately. */
   readonly hotkey?: string | undefined;
   readonly value: Value;
 }

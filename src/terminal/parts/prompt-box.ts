@@ -12,9 +12,12 @@ export interface PromptBox {
   readonly isEmpty: boolean;
   /** Earlier prompts, oldest first. */
   readonly earlier: readonly string[];
-  /** Draws the box. The hint is shown while it is empty. If something else has the keys, it is dim. */
+  /**
+   * Draws the box. The hint is shown while the box is empty. The box is dim while something else has the keyboard
+   * focus.
+   */
   draw(space: Space, hint: string, isActive?: boolean): Drawing;
-  /** Handles a key that edits the text or moves in it. Returns false for any other key. */
+  /** Handles a key that edits the text or moves the cursor. Returns false for any other key. */
   key(key: Key): boolean;
   change(editor: Editor): void;
   /** Goes to an older or newer prompt. Returns false if there is none. */

@@ -59,6 +59,7 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
   function confirm(): void {
     const { options: offered, multiSelect } = asked();
     if (!multiSelect || selected === offered.length) choose(selected);
+    else if (chosen.size === 0) reply([offered[selected]?.label ?? ""]);
     else reply([...chosen].sort((left, right) => left - right).map((index) => offered[index]?.label ?? ""));
   }
 
@@ -88,7 +89,7 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
     };
   }
 
-  /** Says which option is selected, and which ones are chosen. */
+  /** Returns text that says which option is selected, and which ones are chosen. */
   function selectedText(): string {
     const { options: offered } = asked();
     const labelOf = (index: number): string => cleanLine(offered[index]?.label ?? "something else");

@@ -7,7 +7,8 @@ import { nameOf } from "./agents-panel.ts";
 import { changeRows, fileChange, spokenChange } from "./change-rows.ts";
 
 /**
- * Returns the names of the agents from the main agent down to the one that asks: `main › general-purpose › Explore`.
+ * Returns the names of the agents from the main agent down to the one that is asking: `main › general-purpose ›
+ * Explore`.
  */
 function askerPath({ path, agentType }: ApprovalQuestion, view: SessionView): string {
   if (path.length === 0) return agentType;
@@ -18,7 +19,7 @@ function askerPath({ path, agentType }: ApprovalQuestion, view: SessionView): st
   return ["main", ...names].map(showExactly).join(" › ");
 }
 
-/** Returns the line that says which agent asks, and whether it asks for approval or has a question. */
+/** Returns the line that says which agent is asking, and whether it asks for approval or has a question. */
 export function requestHead(
   question: ApprovalQuestion,
   view: SessionView,
@@ -27,7 +28,7 @@ export function requestHead(
   const path = askerPath(question, view);
   const agent = agentOf(view, question.agentId);
   const about = agent?.description ? ` (${cleanLine(agent.description)})` : "";
-  const verb = question.kind === "question" ? "asks you" : "asks for approval";
+  const verb = question.kind === "question" ? "has a question" : "asks for approval";
   return spread(
     [span("  ? ", "strong"), span(path, "bold"), span(about, "dim"), span(` ${verb}`)],
     waiting > 1 ? [span(`1 of ${waiting}`, "warn")] : [],
@@ -61,7 +62,9 @@ export interface SpokenOptions {
   readonly waiting: number;
 }
 
-/** Returns the same as sentences, for screen readers: who asks, the whole call, and why it needs approval. */
+/**
+ * Returns the same request as sentences, for screen readers: who is asking, the whole call, and why it needs approval.
+ */
 export function spokenRequest(
   question: ApprovalQuestion,
   view: SessionView,

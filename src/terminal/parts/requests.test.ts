@@ -1,5 +1,5 @@
 import { describe, expect, it, onTestFinished, vi } from "vitest";
-import { answered, started } from "../../client/view/agent-events.test-support.ts";
+import { answered, created, started } from "../../client/view/agent-events.test-support.ts";
 import type { ApprovalQuestion } from "../../protocol/index.ts";
 import { openTestTerminal } from "../terminal.test-support.ts";
 
@@ -25,7 +25,7 @@ const edit: ApprovalQuestion = {
   },
 };
 
-/** Lets the test decide what time it is. */
+/** Lets the test control the clock. */
 function stopClock(): { readonly pass: (milliseconds: number) => void } {
   vi.useFakeTimers({ toFake: ["Date"] });
   onTestFinished(() => void vi.useRealTimers());
@@ -49,13 +49,55 @@ describe("the keys of a request", () => {
     await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { answer: "allow" } }]);
   });
 
+  it("put the request aside with Esc, and a second Esc soon after does not interrupt the agents", async () => {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    terminal.ask(question);
+    await terminal.waitFor("main asks for approval");
+    clock.pass(400);
+    terminal.press("esc", "esc");
+    expect(terminal.frame()).toContain("Esc again interrupts");
+    expect(terminal.sent).toEqual([]);
+    terminal.press("esc");
+    await expect.poll(() => terminal.sent).toMatchObject([{ type: "stop" }]);
+  });
+
+  it("answer the request with Tab, from the list of agents too", async () => {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    terminal.happen(created(["a000000000001"]), "a000000000001");
+    terminal.happen(started(), "a000000000001");
+    await terminal.waitFor("↓ agents");
+    terminal.press("down");
+    terminal.ask(question);
+    await terminal.waitFor("Tab answers");
+    clock.pass(700);
+    terminal.press("tab");
+    expect(terminal.frame()).toContain("main asks for approval");
+  });
+
+  it("choose the selected option of a question for several options if none is ticked", async () => {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    const options = [{ label: "A" }, { label: "B" }];
+    const questions = [{ header: "Ways", question: "Which?", options, multiSelect: true }];
+    terminal.ask({ ...question, kind: "question", questions });
+    await terminal.waitFor("main has a question");
+    clock.pass(400);
+    terminal.press("down", "enter");
+    await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { replies: [["B"]] } }]);
+  });
+
   it("are shown for a question as soon as they have an effect", async () => {
     const clock = stopClock();
     const terminal = await openTestTerminal();
     terminal.happen(started());
     const options = [{ label: "A" }, { label: "B" }];
     terminal.ask({ ...question, kind: "question", questions: [{ header: "Way", question: "Which?", options }] });
-    await terminal.waitFor("main asks you");
+    await terminal.waitFor("main has a question");
     expect(terminal.frame()).not.toContain("Enter answers");
     clock.pass(400);
     expect(terminal.frame()).toContain("Enter answers");
@@ -79,7 +121,7 @@ describe("a request that is longer than the screen", () => {
   const numbers = (frame: string): readonly number[] =>
     Array.from(frame.matchAll(/number (\d+)\./g), ([, number]) => Number(number));
 
-  it("scrolls with Space, however quickly it is pressed, and skips nothing", async () => {
+  it("scrolls with Space and skips nothing, no matter how quickly it is pressed", async () => {
     const { terminal } = await openLong();
     const shown = numbers(terminal.frame());
     terminal.type("   ");
@@ -111,7 +153,7 @@ describe("a request that is longer than the screen", () => {
 });
 
 describe("a request that this terminal can't answer", () => {
-  it("takes no keys, says who can answer it, and offers no answer", async () => {
+  it("says who can answer it, and neither offers nor accepts an answer", async () => {
     const clock = stopClock();
     const howToAnswer = (requestId: string): string => `Answer in another terminal: ${requestId}`;
     const terminal = await openTestTerminal({ facts: { isRemote: true }, host: { howToAnswer } });
@@ -169,8 +211,8 @@ describe("a request for approval for a screen reader", () => {
     const options = [{ label: "A", description: "The first." }, { label: "B" }];
     terminal.happen(started());
     terminal.ask({ ...question, kind: "question", questions: [{ header: "Way", question: "Which?", options }] });
-    await terminal.waitFor("main asks you");
-    expect(terminal.printed).toContain("main asks you\nWay: Which?\n1: A. The first.\n2: B.\n3: something else");
+    await terminal.waitFor("main has a question");
+    expect(terminal.printed).toContain("main has a question\nWay: Which?\n1: A. The first.\n2: B.\n3: something else");
     expect(terminal.frame()).toMatch(/^1: A\n/);
   });
 });

@@ -16,8 +16,8 @@ export interface RequestsOptions {
 }
 
 /**
- * Requests for approval and agents' questions. They are shown one at a time, and none takes keys while the user is
- * typing.
+ * Requests for approval and agents' questions. They are shown one at a time, and none of them receives keypresses while
+ * the user is typing.
  */
 export interface Requests {
   /**
@@ -30,7 +30,7 @@ export interface Requests {
   /** One line about an open request that is not shown. */
   rows(columns: number): readonly Row[];
   /**
-   * Whether it is too early for a key to be an answer, because it may have been typed before the request could be read.
+   * Whether it is too early for a key to be an answer, because the user may have typed it before reading the request.
    */
   isEarly(layer: Layer): boolean;
 }

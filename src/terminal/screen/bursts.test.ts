@@ -2,7 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createBurstDetector } from "./bursts.ts";
 import { createKeyDecoder, type Key } from "./keys.ts";
 
-/** Returns the keys that come from reads, with no time between them. */
+/** Returns the keys from several reads, with no time between them. */
 function keysOf(...reads: readonly string[]): readonly Key[] {
   const decoder = createKeyDecoder();
   const bursts = createBurstDetector();
@@ -30,7 +30,7 @@ describe("a paste without marks", () => {
     }
   });
 
-  it("is not what a person types", () => {
+  it("is not confused with typed text", () => {
     expect(keysOf("y", "\r", "n", "\r")).toEqual([text("y"), key("enter"), text("n"), key("enter")]);
     expect(keysOf("yes\r")).toEqual([text("yes"), key("enter")]);
     expect(keysOf("Fix it\r", "Then")).toEqual([text("Fix it"), key("enter"), text("Then")]);

@@ -1,12 +1,12 @@
 import type { Key } from "./keys.ts";
 
-/** Finds pastes in terminals that do not mark them, from the speed with which their lines arrive. */
+/** Finds pastes in terminals that do not mark them, by the speed at which their lines arrive. */
 export interface BurstDetector {
-  /** Takes the keys of one read. Returns those that can be passed on. */
+  /** Processes the keys from one read. Returns those that can be passed on. */
   push(keys: readonly Key[]): readonly Key[];
   /** Time after which `flush` must be called if nothing else was read; undefined if nothing is kept. */
   readonly pendingMs: number | undefined;
-  /** Returns what was kept: a paste, or keys that turned out not to be one. */
+  /** Returns the input that was kept: a paste, or keys that turned out not to be one. */
   flush(): readonly Key[];
 }
 
@@ -33,7 +33,7 @@ export function createBurstDetector(): BurstDetector {
     push: (keys) => {
       const all = [...line, ...keys];
       const texts = all.map(textOf);
-      // Other keys, such as Ctrl+C, are never a part of a paste.
+      // Other keys, such as Ctrl+C, are never part of a paste.
       if (texts.includes(undefined)) return [...flush(), ...keys];
       line = [];
       const text = texts.join("");
@@ -51,7 +51,7 @@ export function createBurstDetector(): BurstDetector {
   };
 }
 
-/** Returns the text that a key stands for in a paste; undefined if it can't be a part of one. */
+/** Returns the text that a key represents in a paste; undefined if it can't be part of one. */
 function textOf(key: Key): string | undefined {
   if (key.kind === "text") return key.text;
   if (key.kind === "paste") return undefined;

@@ -31,7 +31,7 @@ describe("keys", () => {
     expect(names(decoder.push(bytes("B")))).toEqual(["down"]);
   });
 
-  it("are the same however the bytes are split", () => {
+  it("are the same no matter how the bytes are split", () => {
     const typed = "aé漢\u001b[A\u001b[200~pasted\u001b[Atext\u001b[201~\u001b[1;5D\u0003z";
     const whole = names(createKeyDecoder().push(bytes(typed)));
     fc.assert(

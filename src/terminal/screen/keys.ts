@@ -14,7 +14,7 @@ export interface KeyDecoder {
   push(bytes: Uint8Array): readonly Key[];
   /** Whether an escape character is waiting for the rest of its sequence. */
   readonly isPending: boolean;
-  /** Called when no more bytes arrived in time, so that an escape character was the Esc key. */
+  /** Called when no more bytes have arrived in time, so a lone escape character was the Esc key. */
   flush(): readonly Key[];
 }
 

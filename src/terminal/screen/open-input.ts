@@ -35,7 +35,7 @@ export function openInput({ input, write, onKeys }: InputOptions): () => void {
     pass(bursts.push(decoder.push(bytes)));
     waitForMore();
   };
-  /** Passes on what is kept for the next read if there is none in time. */
+  /** Passes on the input that is kept for the next read, if that read does not come in time. */
   const waitForMore = (): void => {
     clearTimeout(timer);
     const wait = decoder.isPending ? ESCAPE_MS : bursts.pendingMs;

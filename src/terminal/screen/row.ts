@@ -6,9 +6,9 @@ export type Row = readonly Span[];
 export interface Span {
   readonly text: string;
   readonly style?: Style | undefined;
-  /** Set if the text ends with a path. If there is no room for all of it, the name of the file stays. */
+  /** Set if the text ends with a path. If there is no room for all of it, the file name is kept. */
   readonly isPath?: boolean | undefined;
-  /** Look that the user's own program has chosen, as parameters of an escape sequence: digits and semicolons. */
+  /** Style that the user's own program has chosen, as parameters of an escape sequence: digits and semicolons. */
   readonly look?: string | undefined;
 }
 
@@ -16,8 +16,8 @@ export interface Span {
 export type Style = keyof typeof looks;
 
 /**
- * Looks, as parameters of the escape sequence that selects them. Only the sixteen colors that users choose themselves
- * are used, so that everything is readable on their background.
+ * Styles, as parameters of the escape sequence that selects them. Only the sixteen colors that users can configure are
+ * used, so that everything is readable on their background.
  */
 const looks = {
   dim: "2",
@@ -63,10 +63,16 @@ function painted(text: string, code: string | undefined): string {
   return code ? `\u001b[${code}m${text}\u001b[0m` : text;
 }
 
-/** Last line of defense: whatever the rest of the program does, no control character in a text reaches the terminal. */
+/**
+ * Last line of defense: whatever the rest of the program does, no control character in a text reaches the terminal. Skin
+ * tones are left out, because terminals disagree about the width of an emoji that has one.
+ */
 function safe(text: string): string {
-  return /\p{Cc}/u.test(text) ? stripControls(text).replace(/[\n\t]/g, " ") : text;
+  const plain = text.replace(skinTone, "");
+  return /\p{Cc}/u.test(plain) ? stripControls(plain).replace(/[\n\t]/g, " ") : plain;
 }
+
+const skinTone = /(?<=\p{Emoji_Modifier_Base}\ufe0f?)\p{Emoji_Modifier}/gu;
 
 export function span(text: string, style?: Style): Span {
   return { text, style };

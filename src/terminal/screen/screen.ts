@@ -35,25 +35,25 @@ export interface ScreenOutput {
  */
 export interface Screen {
   readonly size: Size;
-  /** Whether frames are wider than 40 columns. They are not while a user changes the size of the terminal. */
+  /** False while the user is resizing the terminal. Frames are then less than 40 columns wide. */
   readonly isSettled: boolean;
   /** Adds rows above the frame. They are written together with the next frame. */
   print(rows: readonly Row[]): void;
   /** Shows a frame below everything that was printed. */
   draw(frame: Frame): void;
-  /** Shows a frame on the whole screen, until the next call of `draw`. Anything printed until then is held back. */
+  /** Shows a frame on the whole screen, until the next call to `draw`. Anything printed until then is held back. */
   drawFull(frame: Frame): void;
   /**
    * Reads the size of the terminal. If it has changed, removes the frame, which the terminal may have rewrapped, and
    * returns true. Called before each frame, because the signal that reports a change may come later than bytes for the
-   * old size. While a user changes the size, a terminal may be ahead of what it reports, so frames are narrow until
-   * `settled` is called.
+   * old size. While a user is resizing it, a terminal may already be smaller than it reports, so frames are narrow
+   * until `settled` is called.
    */
   measure(): boolean;
   settled(): void;
   /** Redraws the whole next frame, because another program may have written to the terminal. */
   forget(): void;
-  /** Removes the frame, writes what was printed and shows the cursor again. */
+  /** Removes the frame, writes the printed rows and shows the cursor again. */
   close(): void;
 }
 
@@ -103,6 +103,11 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
   let full: Drawn | undefined;
   let size = measured();
   let isSettled = true;
+  /**
+   * Widths of the frame's rows that left the top of the screen when the screen became too short. They come back above
+   * the frame when the screen becomes taller, unless something was printed below them since.
+   */
+  let gone: readonly number[] = [];
 
   const asDrawn = ({ rows, cursor }: Frame): Drawn => {
     // The last column stays empty, because terminals disagree about the cursor after a character there.
@@ -121,7 +126,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
     };
   };
 
-  /** Returns the sequence that removes the frame and leaves the cursor where it began. */
+  /** Returns the sequence that removes the frame and leaves the cursor where the frame began. */
   const removed = (): string => `${up(drawn.cursor.row)}${clearRows(drawn.texts.length)}`;
 
   /**
@@ -131,6 +136,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
    */
   const whole = ({ texts, cursor, split: [before, after] }: Drawn): string => {
     const lines = printed.map((row) => `${paint(row)}\r\n`).join("");
+    if (printed.length > 0) gone = [];
     printed = [];
     const last = Math.max(0, texts.length - 1);
     // Only line breaks create rows at the bottom of the screen. Afterwards nothing scrolls.
@@ -138,6 +144,30 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
     const above = texts.slice(0, cursor.row).map((text) => `${text}\r\n`);
     const below = texts.slice(cursor.row + 1).map((text) => `\u001b[1B${CLEAR_ROW}${text}`);
     return `${removed()}${lines}${room}${above.join("")}${before}${apart(`${after}${below.join("")}`)}`;
+  };
+
+  /**
+   * After the size of the terminal has changed, removes the frame and those of its rows that have come back to the
+   * screen.
+   */
+  const removeRewrapped = (grown: number): void => {
+    const heightOf = (width: number): number => (reflows ? Math.max(1, Math.ceil(width / size.columns)) : 1);
+    const heights = drawn.widths.map(heightOf);
+    const cursorRow = reflows ? Math.floor(drawn.cursor.column / size.columns) : 0;
+    const above = sum(heights.slice(0, drawn.cursor.row)) + cursorRow;
+    let back = Math.min(grown, sum(gone.map(heightOf)));
+    if (drawn.texts.length > 0) output.write(`${up(above + back)}${clearRows(sum(heights) + back)}`);
+    while (back > 0) {
+      back -= heightOf(gone.at(-1) ?? 0);
+      gone = gone.slice(0, -1);
+    }
+    let left = above - (size.rows - 1);
+    for (const [index, height] of heights.entries()) {
+      if (left <= 0) break;
+      gone = [...gone, Math.min(drawn.widths[index] ?? 0, left * size.columns)];
+      left -= height;
+    }
+    drawn = nothing;
   };
 
   function measured(): Size {
@@ -183,12 +213,10 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
     measure: () => {
       const { columns, rows } = measured();
       if (columns === size.columns && rows === size.rows) return false;
+      const grown = Math.max(0, rows - size.rows);
       size = { columns, rows };
       isSettled = false;
-      const heights = drawn.widths.map((width) => (reflows ? Math.max(1, Math.ceil(width / columns)) : 1));
-      const above = sum(heights.slice(0, drawn.cursor.row)) + (reflows ? Math.floor(drawn.cursor.column / columns) : 0);
-      if (full === undefined && drawn.texts.length > 0) output.write(`${up(above)}${clearRows(sum(heights))}`);
-      if (full === undefined) drawn = nothing;
+      if (full === undefined) removeRewrapped(grown);
       else full = nothing;
       return true;
     },
@@ -197,6 +225,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
     },
     forget: () => {
       drawn = nothing;
+      gone = [];
     },
     close: () => {
       leaveFull();
@@ -204,6 +233,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
       output.write(`${removed()}${lines}${SHOW}`);
       printed = [];
       drawn = nothing;
+      gone = [];
     },
   };
 }
@@ -232,15 +262,16 @@ function patch(before: Drawn, next: Drawn): string {
 }
 
 /**
- * Makes a change that does not scroll, and returns the cursor to its position. Counting rows back would lead to a wrong
- * row if the terminal has become smaller and the program does not know it yet.
+ * Makes a change that does not scroll, and returns the cursor to its position. Counting rows back would lead to the
+ * wrong row if the terminal has become smaller and the program does not know yet.
  */
 function apart(change: string): string {
   return `${SAVE}${WRAP_OFF}${change}${WRAP_ON}${RESTORE}`;
 }
 
 function fullDifference(before: Drawn, next: Drawn): string {
-  // First of all, because in a full screen there is no row below, and the last one would be cleared instead.
+  // The rows below are cleared first: if the new rows fill the screen, there is no row below, and the last row is
+  // cleared instead.
   let change = before.texts.length === next.texts.length ? "" : `\u001b[${next.texts.length + 1};1H\u001b[J`;
   for (const [row, text] of next.texts.entries()) {
     if (text !== before.texts[row]) change += `\u001b[${row + 1};1H\u001b[2K${text}`;

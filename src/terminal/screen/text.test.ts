@@ -5,7 +5,7 @@ import { cutPath, cutRow, widthOf } from "./text.ts";
 describe("a path that is too long", () => {
   const path = "src/shop/checkout/cart/price.ts";
 
-  it("is shortened in the middle, so that the name of the file stays", () => {
+  it("is shortened in the middle and keeps the file name", () => {
     expect(cutPath(path, 31)).toBe(path);
     expect(cutPath(path, 30)).toBe("src/shop/checkout/…/price.ts");
     expect(cutPath(path, 20)).toBe("src/shop/…/price.ts");

@@ -10,7 +10,7 @@ export function graphemes(text: string): readonly string[] {
   return plain.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** Returns the number of terminal columns that a text takes. */
+/** Returns the number of terminal columns that a text takes up. */
 export function widthOf(text: string): number {
   return plain.test(text) ? text.length : stringWidth(text);
 }
@@ -39,14 +39,14 @@ export function cut(text: string, columns: number): string {
   return `${startOf(text, columns - 1)}…`;
 }
 
-/** Shortens a text that ends with a path, so that the name of the file stays: `src/…/price.ts`. */
+/** Shortens a text that ends with a path, but keeps the file name: `src/…/price.ts`. */
 export function cutPath(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   const name = text.slice(text.lastIndexOf("/"));
   const room = columns - 1 - widthOf(name);
   if (!text.includes("/") || room < 0) return cut(text.includes("/") ? name.slice(1) : text, columns);
   const start = startOf(text, room);
-  // Whole names of directories are kept, if there is room for any.
+  // Keep whole directory names, if there is room for any.
   const isDirectory = start.includes("/", start.lastIndexOf(" ") + 1);
   return `${isDirectory ? start.slice(0, start.lastIndexOf("/") + 1) : start}…${name}`;
 }
@@ -110,7 +110,7 @@ export function spread(left: Row, right: Row, columns: number): Row {
   return [...kept, { text: " ".repeat(Math.max(2, columns - rightWidth - widthOfRow(kept))) }, ...right];
 }
 
-/** Cuts a row so that another part, which must not be missing, fits after it. */
+/** Cuts a row so that another part, which must always be shown, fits after it. */
 export function cutBefore(row: Row, tail: Row, columns: number): Row {
   return [...cutRow(row, Math.max(1, columns - widthOfRow(tail))), ...tail];
 }
@@ -120,7 +120,7 @@ const MIN_LEFT = 16;
 
 export interface Wrapping {
   readonly columns: number;
-  /** Spans before the first line, and before the others. They must be equally wide. */
+  /** Spans before the first line and before all other lines. They must have the same width. */
   readonly first?: Row | undefined;
   readonly others?: Row | undefined;
 }

@@ -38,7 +38,7 @@ describe("error responses", () => {
     expect([other.status, errorOf(other.bytes).type]).toEqual([status, openaiType]);
   });
 
-  it("say when to retry in each of the three ways", async () => {
+  it("say when to retry, in each of the three formats", async () => {
     const retryAfters = [{ seconds: 3 }, { dateInSeconds: 60 }, { milliseconds: 250 }];
     const script = retryAfters.map((retryAfter): Reply => {
       return { content: "", fault: { kind: "status", status: 429, retryAfter } };
@@ -97,7 +97,7 @@ describe("broken connections", () => {
     expect(await callAnthropic(server.url)).toMatchObject({ status: 0, end: "ECONNRESET" });
   });
 
-  it("are a normal end for close, and a TCP reset for reset", async () => {
+  it("end normally for close, and with a TCP reset for reset", async () => {
     const endOf = async (kind: "close" | "reset") => {
       await startWith({ kind });
       const socket = connect(server.port, "127.0.0.1");
@@ -302,7 +302,7 @@ describe("faulty messages", () => {
     }
   });
 
-  it("need a scripted tool call, and say so", async () => {
+  it("need a scripted tool call, and otherwise fail with a clear message", async () => {
     await startWith({ kind: "unknown-tool" }, { content: "no tool" });
     expect((await callAnthropic(server.url)).status).toBe(500);
     expect(() => server.assertDone()).toThrow("needs a reply with a tool call");
@@ -330,7 +330,7 @@ describe("a fault", () => {
     server.assertDone();
   });
 
-  it("applies at random, determined by the seed", async () => {
+  it("applies to random requests, determined by the seed", async () => {
     const run = async (seed: number) => {
       server = await createApiServer({
         seed,
@@ -348,7 +348,7 @@ describe("a fault", () => {
     expect(await run(6)).not.toBe(first);
   });
 
-  it("uses up a step only with a complete response", async () => {
+  it("does not use up a step unless the response is complete", async () => {
     const faults: Fault[] = [overloaded, { kind: "close", afterBytes: 50 }, { kind: "error-event" }];
     server = await createApiServer({ script: [{ reply: { content: "a" }, faults }] });
     const ends = [];

@@ -43,7 +43,7 @@ describe("recording", () => {
     agent.destroy();
   });
 
-  it("notices a client that disconnects in the middle", async () => {
+  it("notices a client that disconnects in the middle of a response", async () => {
     server = await createApiServer({
       script: [
         { content: "abcdef", pacing: { chunkCharacters: 1, chunkMs: 1 }, fault: { kind: "hang", afterBytes: 900 } },

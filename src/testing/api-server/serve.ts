@@ -1,6 +1,6 @@
 import { startFromFile } from "./start-from-file.ts";
 
-// Run by hand: node --import tsx src/testing/api-server/serve.ts script.json [port]
+// Usage: node --import tsx src/testing/api-server/serve.ts script.json [port]
 const [path, port] = process.argv.slice(2);
 if (path === undefined) {
   process.stderr.write("usage: serve.ts <script.json> [port]\n");

@@ -233,7 +233,7 @@ export type RecordedRequest = {
   lastByteAt?: number;
   /** True if the client disconnected before the response was complete. */
   aborted: boolean;
-  /** Resolves when the exchange is over, however it ended. */
+  /** Resolves when the exchange is over, no matter how it ended. */
   readonly ended: Promise<void>;
 };
 

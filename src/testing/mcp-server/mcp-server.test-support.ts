@@ -19,13 +19,13 @@ export interface McpBehaviour {
   readonly leavesChild?: boolean;
   /** Ignores SIGTERM. */
   readonly stubborn?: boolean;
-  /** Web only: breaks the connection in the middle of the answer to this call. */
+  /** HTTP only: breaks the connection in the middle of the answer to this call. */
   readonly breakAtCall?: number;
-  /** Web only: forgets every session at this call. */
+  /** HTTP only: forgets every session at this call. */
   readonly forgetAtCall?: number;
-  /** Web only: answers with a stream of events instead of JSON. */
+  /** HTTP only: answers with a stream of events instead of JSON. */
   readonly streams?: boolean;
-  /** Web only: the required Authorization header. */
+  /** HTTP only: the required Authorization header. */
   readonly token?: string;
 }
 

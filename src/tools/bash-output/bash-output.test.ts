@@ -49,7 +49,7 @@ const kill = async (id: string, agentId = "main") =>
   textOfOutput(await callTool(createKillShellTool({ shells }), { shell_id: id }, context(agentId)));
 
 describe("a background shell", () => {
-  it("returns only new output", async () => {
+  it("returns only its new output", async () => {
     place.put("wait.sh", 'while [ ! -e "$1" ]; do sleep 0.02; done\n');
     const id = await start("echo one; sh wait.sh go; echo two; exit 4");
     expect(await read(id)).toBe(`${id}: running.\none`);
@@ -105,13 +105,13 @@ describe("a background shell", () => {
     expect(await read(id)).toContain("kept");
   });
 
-  it("is ended by KillShell, with everything it started", async () => {
+  it("is ended by KillShell, together with everything it started", async () => {
     const id = await start("setsid sleep 72 & sleep 73");
     expect(await kill(id)).toBe(`${id}: Terminated by SIGTERM.`);
     expect(await kill(id)).toContain("had already ended");
   });
 
-  it("belongs to its agent", async () => {
+  it("is accessible only to the agent that started it", async () => {
     const id = await start("sleep 74", "other");
     expect(await read(id)).toContain(`There is no shell ${id}. You have not started any`);
     expect(await kill(id)).toContain("There is no shell");
@@ -123,7 +123,7 @@ describe("a background shell", () => {
     expect(shells.list("other")).toEqual([]);
   });
 
-  it("is refused if too many shells are running", async () => {
+  it("is not started if too many shells are running", async () => {
     for (let index = 0; index < 16; index++) await start("sleep 75");
     const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });
     const output = await callTool(tool, { command: "sleep 75", run_in_background: true }, context());

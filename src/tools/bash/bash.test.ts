@@ -54,7 +54,7 @@ describe("Bash", () => {
     expect(killed.facts?.command?.exitCode).toBeNull();
   });
 
-  it("starts in the root every time, with empty input and the id of its call", async () => {
+  it("starts in the root every time, with empty input and the id of the call", async () => {
     mkdirSync(join(place.root, "sub"));
     expect((await bash("cd sub && pwd")).text).toBe(join(place.root, "sub"));
     expect((await bash("pwd")).text).toBe(place.root);
@@ -62,7 +62,7 @@ describe("Bash", () => {
     expect((await bash("echo $RETINUE_CALL_ID", { context: testContext({ callId: "c42" }) })).text).toBe("c42");
   });
 
-  it("accepts a command that looks like an option, and rejects what shells reject", async () => {
+  it("accepts a command that looks like an option, and rejects commands that shells reject", async () => {
     expect((await bash("-x")).text).toContain("Exit code 127");
     expect((await bash("  ")).text).toBe("The command is empty. Pass the command to run.");
     expect((await bash("echo \0")).text).toContain("NUL");
@@ -89,7 +89,7 @@ describe("Bash", () => {
     expect(readdirSync(outputDirectory)).toEqual([]);
   });
 
-  it("suggests other tools for an address that a command can't open, and only then", async () => {
+  it("mentions Read and Grep only if a command failed to open an address", async () => {
     const { text } = await bash("cat retinue://result/c7 | head -n 3");
     expect(text).toMatch(/No such file.*\n\[Addresses such as retinue:\/\/result\/ID are not files\./);
     for (const command of ["echo retinue://result/c7", "cat missing retinue:", "grep retinue://result/ missing"])
@@ -101,7 +101,7 @@ describe("Bash", () => {
     expect(existsSync(outputDirectory)).toBe(false);
   });
 
-  it("reports that the whole output could not be saved", async () => {
+  it("reports that the full output could not be saved", async () => {
     const file = place.put("a-file", "");
     const { text } = await bash("seq 1 20000", { outputDirectory: join(file, "x") });
     expect(text).toContain("could not be saved");
@@ -126,20 +126,20 @@ describe("Bash", () => {
     expect(context.told).toEqual(["first"]);
   });
 
-  it("ends at its timeout, with the output so far", async () => {
+  it("stops at its timeout and returns the output so far", async () => {
     const { text, isError, facts } = await bash({ command: "echo begun; sleep 60", timeout: 300 });
     expect(text).toContain("begun\n[Timed out after 300 ms and was stopped.");
     expect(isError).toBe(true);
     expect(facts?.command?.exitCode).toBeNull();
   });
 
-  it("ends the command before the executor's own time limit", () => {
+  it("has a longer time limit in the executor than its own timeout", () => {
     const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });
     expect(tool.timeoutMs?.({ timeout: 1_000 })).toBeGreaterThan(1_000);
     expect(tool.timeoutMs?.({})).toBeGreaterThan(120_000);
   });
 
-  it("is cancelled by the signal, with everything it started", async () => {
+  it("stops the command and everything it started when the signal is aborted", async () => {
     const controller = new AbortController();
     const context = testContext({ signal: controller.signal });
     const pending = bash("setsid sleep 61 & echo $! > pid; echo ready; sleep 62", {
@@ -170,7 +170,7 @@ describe("Bash", () => {
     expect(isAlive(pidIn("pid"))).toBe(false);
   });
 
-  it("uses sh if there is no bash, and reports if there is no shell at all", async () => {
+  it("uses sh if there is no bash, and reports that there is no shell if both are missing", async () => {
     const bin = join(place.root, "bin");
     mkdirSync(bin);
     symlinkSync("/bin/sh", join(bin, "sh"));

@@ -73,7 +73,8 @@ async function run(input: JsonObject, context: ToolContext, dependencies: BashDe
 }
 
 /**
- * Returns what a command can see if it is allowed only because it is read-only; `unknown` if that can't be determined.
+ * Returns the files that a command can see if it is allowed only because it is read-only; `unknown` if that can't be
+ * determined.
  */
 async function readOnlyView(
   { readableRoots: visible = [], hidden, hidesPaths = true }: ToolContext,

@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { expect, it } from "vitest";
 import { createWholeCharacters } from "./command-output.ts";
 
-it("returns all bytes, and never part of a character", () => {
+it("returns all bytes, and never splits a character", () => {
   fc.assert(
     fc.property(fc.string({ unit: "grapheme" }), fc.array(fc.integer({ min: 1, max: 5 })), (text, sizes) => {
       const bytes = Buffer.from(text);

@@ -12,7 +12,7 @@ import type { CallId } from "../../protocol/index.ts";
 
 export interface OutputText {
   readonly text: string;
-  /** The complete text, if the middle of `text` is omitted. It must be saved or removed. */
+  /** The complete text, if the middle of `text` is omitted. The caller must save or remove it. */
   readonly whole?: WholeOutput | undefined;
 }
 
@@ -27,7 +27,7 @@ export interface CommandOutput {
   readonly hasNew: boolean;
   lastLine(): string;
   close(): void;
-  /** Removes the file with output that was not taken. */
+  /** Removes the file with output that was never returned. */
   discard(): void;
 }
 
@@ -41,8 +41,8 @@ export interface OutputLimits {
 export const outputLimits: OutputLimits = { headBytes: 16_000, tailBytes: 10_000, fileBytes: 256 * 1024 * 1024 };
 
 /**
- * Collects both streams of a command into one text, in limited memory. Long output is also written to a file, which
- * begins again whenever the output is taken.
+ * Collects both streams of a command into one text, in limited memory. Long output is also written to a file. A new
+ * file is started whenever the output is returned.
  */
 export function createCommandOutput(path: string, limits: OutputLimits = outputLimits): CommandOutput {
   const characters = { stdout: createWholeCharacters(), stderr: createWholeCharacters() };
@@ -86,7 +86,10 @@ export function createCommandOutput(path: string, limits: OutputLimits = outputL
   };
 }
 
-/** Saves the complete text as the result of a call. Returns a note with its address; empty if there is no such text. */
+/**
+ * Saves the complete text as the result of a call. Returns a note with its address, or an empty string if there is no
+ * complete text.
+ */
 export async function saveWhole(
   whole: WholeOutput | undefined,
   { results, callId }: { readonly results: ResultStore; readonly callId: CallId },
@@ -169,8 +172,8 @@ function readable(text: string): string {
 }
 
 /**
- * Holds back incomplete characters, so that two streams can be combined into one. `rest` returns the bytes that are
- * left at the end of the stream.
+ * Holds back incomplete characters, so that two streams can be combined into one. `rest` returns the remaining bytes at
+ * the end of the stream.
  */
 export function createWholeCharacters(): { take(chunk: Uint8Array): Uint8Array; rest(): Uint8Array } {
   let held: Uint8Array = new Uint8Array(0);

@@ -45,7 +45,7 @@ function bash(input: { command: string; run_in_background?: boolean }, own: Part
 }
 
 describe("Bash in a sandbox", () => {
-  it("runs commands and reports refusals, or refuses to run if a required sandbox is missing", async () => {
+  it("runs commands and reports refusals, and refuses to run without a required sandbox", async () => {
     const result = await bash({ command: `echo in > a; echo out > ${top}/b` });
     expect(existsSync(join(top, "b"))).toBe(false);
     if ((await sandbox.ready()).kind !== "on") {
@@ -60,7 +60,7 @@ describe("Bash in a sandbox", () => {
     expect(result.details).toMatchObject({ exitCode: 1, sandbox: expect.stringContaining("allowWrite") });
   });
 
-  it("does the same in the background", async () => {
+  it("runs commands and reports refusals in the background too", async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     await bash({ command: `echo out > ${top}/b`, run_in_background: true });
     const [shell] = shells.list("main");
@@ -70,7 +70,7 @@ describe("Bash in a sandbox", () => {
     await shells.release("main");
   });
 
-  it("uses the read-only profile for commands that are allowed only because they read, even in the background", async () => {
+  it("uses the read-only profile for commands that are allowed only because they are read-only, even in the background", async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     const result = await bash({ command: "echo in > a; ls" }, { readsOnly: true });
     expect(textOfOutput(result)).toContain("this command ran read-only");
@@ -83,7 +83,7 @@ describe("Bash in a sandbox", () => {
     expect(existsSync(join(root, "a"))).toBe(false);
   });
 
-  it("hides denied files from such commands, and does not run them if the files can't be found", async () => {
+  it("hides denied files from read-only commands, and does not run them if the files can't be found", async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     writeFileSync(join(root, ".env"), "SECRET");
     writeFileSync(join(root, "open"), "open");

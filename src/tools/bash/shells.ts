@@ -9,7 +9,7 @@ export interface Shell {
   readonly id: string;
   readonly command: string;
   readonly output: CommandOutput;
-  /** The shell's end; undefined while it runs. */
+  /** How the shell ended; undefined while it is running. */
   readonly end: CommandEnd | undefined;
   /** True if the shell was stopped because its output exceeded the maximum size. */
   readonly overflowed: boolean;
@@ -38,19 +38,19 @@ export interface Start extends CommandPlace {
   /** Set if the command is allowed only because it is read-only. */
   readonly readsOnly?: ReadOnlyView | undefined;
   /**
-   * True for a background shell, which is found by its id until the agent is released. Others are forgotten when they
-   * end.
+   * True for a background shell, which can be found by its id until the agent is released. Other shells are forgotten
+   * when they end.
    */
   readonly listed: boolean;
   readonly onOutput?: (output: CommandOutput) => void;
 }
 
-/** All commands that run for agents. Shared by Bash, BashOutput and KillShell; an agent sees only its own shells. */
+/** All commands that run for agents. Shared by Bash, BashOutput and KillShell. An agent sees only its own shells. */
 export interface Shells {
   start(start: Start): Shell;
   find(agentId: AgentId, id: string): Shell | undefined;
   list(agentId: AgentId): readonly Shell[];
-  /** Ends all of an agent's processes, including those that finished shells left running. */
+  /** Ends all of an agent's processes, including those left running by finished shells. */
   release(agentId: AgentId): Promise<void>;
 }
 
@@ -78,8 +78,8 @@ export function createShells(instance: string = randomBytes(6).toString("hex")):
       } else {
         const own = unlisted.get(agentId) ?? new Set();
         unlisted.set(agentId, own.add(shell));
-        // Processes that the shell left running are ended after it; until then, `release` must find the shell here and
-        // wait.
+        // Processes that the shell left running are ended after the shell itself. Until then, `release` must find the
+        // shell here and wait.
         void shell.exited.then(shell.kill).then(() => own.delete(shell));
       }
       return shell;
@@ -107,7 +107,7 @@ function forgetOldest(own: Map<string, Shell>): void {
   }
 }
 
-/** Ends a background shell, and removes output that was not read. */
+/** Ends a background shell, and removes its unread output. */
 async function forget(shell: Shell): Promise<void> {
   await shell.kill();
   shell.output.discard();

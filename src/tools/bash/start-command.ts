@@ -60,7 +60,7 @@ export function startCommand(workspace: Workspace, request: CommandRequest): Run
   };
 }
 
-/** Tells the model how a command ended; empty for exit code 0. */
+/** Describes how a command ended, for the model; empty for exit code 0. */
 export function describeEnd(end: CommandEnd): string {
   if (!end.started) return end.failure;
   const shell = end.shell === "bash" ? "" : `bash is not available, so ${end.shell} ran the command.`;

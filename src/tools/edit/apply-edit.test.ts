@@ -7,7 +7,7 @@ const once = (text: string, oldString: string, newString: string) =>
   applyEdit(text, { oldString, newString, replaceAll: false });
 
 describe("applyEdit", () => {
-  it("replaces a single occurrence and distinguishes the other cases", () => {
+  it("replaces a single occurrence, and distinguishes the other cases", () => {
     expect(once("a b c", "b", "x$&")).toEqual({ kind: "edited", text: "a x$& c", places: [{ start: 2, end: 5 }] });
     expect(once("a b c", "d", "x")).toEqual({ kind: "missing" });
     expect(once("a\nb\na\n", "a", "x")).toEqual({ kind: "ambiguous", lines: [1, 3] });
@@ -35,7 +35,7 @@ describe("applyEdit", () => {
     .array(fc.constantFrom("a", "b", "\n", "é"), { minLength: 1, maxLength: 4 })
     .map((parts) => parts.join(""));
 
-  it("replaces like plain text, apart from line endings", () => {
+  it("replaces text exactly, apart from line endings", () => {
     fc.assert(
       fc.property(text, some, some, (whole, oldString, newString) => {
         const outcome = applyEdit(whole, { oldString, newString, replaceAll: true });

@@ -47,7 +47,7 @@ function findSpans(text: string, { oldString, replaceAll }: Edit): Span[] {
   const searched = crlf ? toLf(text) : text;
   const wanted = !crlf && text.includes(oldString) ? oldString : toLf(oldString);
   const original = crlf ? offsetsBefore(text) : (offset: number) => offset;
-  // Overlapping matches make an edit ambiguous, but they can't all be replaced.
+  // Overlapping matches make an edit ambiguous, and they can't all be replaced.
   const step = replaceAll ? wanted.length : 1;
   const spans: Span[] = [];
   for (let at = searched.indexOf(wanted); at >= 0; at = searched.indexOf(wanted, at + step)) {

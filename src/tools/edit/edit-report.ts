@@ -2,7 +2,10 @@ import { cutLine, MAX_LINE_CHARACTERS, splitLines } from "../shared/page-lines.t
 import type { Span } from "./apply-edit.ts";
 
 const MAX_LINES_SHOWN = 20;
-/** Maximum length of a text to search for something similar. A longer one would keep the process busy for seconds. */
+/**
+ * Maximum length of a text to search for something similar. Searching a longer text would keep the process busy for
+ * seconds.
+ */
 const MAX_SEARCHED = 2_000_000;
 const NOTHING_SIMILAR = "Nothing similar was found. Read the file again and copy the text from it.";
 
@@ -58,7 +61,7 @@ function hasNumbersOfRead(lines: readonly string[], wanted: readonly string[]): 
 
 /** Returns where the wanted lines begin; -1 if they do not occur. Compares each line about twice (Knuth-Morris-Pratt). */
 function findWindow(lines: readonly string[], wanted: readonly string[]): number {
-  /** For each number of matched lines, how many of them are still matched if the next line differs. */
+  /** For each number of matched lines, the number of them that still match if the next line differs. */
   const kept = [0, 0];
   for (let index = 1; index < wanted.length; index += 1) kept.push(advance(wanted[index]!, kept[index]!));
   let matched = 0;
@@ -121,7 +124,7 @@ function withoutBlankEnds(lines: readonly string[]): readonly string[] {
 const CONTEXT_LINES = 2;
 const MAX_LINES = 16;
 
-/** Shows a part of the text with a few lines around it, numbered as in Read; omits the middle of a long part. */
+/** Shows a part of the text with a few lines around it, numbered as in Read. Omits the middle of a long part. */
 export function showPlace(text: string, { start, end }: Span): string {
   const from = lineStart(text, start, CONTEXT_LINES);
   const to = lineEnd(text, end, CONTEXT_LINES);

@@ -32,7 +32,7 @@ const messageOf = async (name: string, content: string, oldString: string) => {
 };
 
 describe("Edit", () => {
-  it("changes one place and shows it", async () => {
+  it("changes one occurrence and shows it", async () => {
     place.put("a.ts", "1\n2\n3\n4\n5\n6\n7\n");
     await read("a.ts");
     const output = await edit("a.ts", ["4\n5", "four\nfive\nsix"]);
@@ -104,7 +104,7 @@ describe("Edit", () => {
   });
 });
 
-describe("Edit, explaining why text was not found,", () => {
+describe("Edit, when it can't find the text,", () => {
   const source = "function a() {\n\tif (x) {\n\t\treturn 1;\n\t}\n}\n";
   it("mentions indentation", async () => {
     const message = await messageOf("a.ts", source, "  if (x) {\n    return 1;\n  }");
@@ -130,7 +130,7 @@ describe("Edit, explaining why text was not found,", () => {
     expect(await messageOf("b.ts", source, "nothing like this")).toContain("Nothing similar was found");
     expect(await messageOf("c.ts", source, "  \n ")).toContain("contains only whitespace");
   });
-  it("takes only a moment for text that nearly matches everywhere", async () => {
+  it("takes only a moment for text that almost matches everywhere", async () => {
     const lines = "the same line\n".repeat(60_000);
     const message = await messageOf("a", lines, `${"the same line\n".repeat(30_000)}another\nthe same line`);
     expect(message).toContain("The closest match first differs at line");

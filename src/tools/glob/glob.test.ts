@@ -9,7 +9,7 @@ import { createGlobTool, fixedDirectory } from "./glob.ts";
 
 let place: ToolPlace;
 let age: number;
-/** Creates files, each older than the one before it. */
+/** Creates files, each older than the previous one. */
 function put(...names: string[]): void {
   for (const name of names) utimesSync(place.put(name, name), 1_700_000_000 - age, 1_700_000_000 - age++);
 }
@@ -28,7 +28,7 @@ describe("Glob", () => {
     return textOfOutput(await callTool(tool, { pattern, ...(path && { path }) }, context)).split("\n");
   };
 
-  it("finds by pattern, newest first", async () => {
+  it("finds files by pattern, newest first", async () => {
     put("src/z.ts", "src/deep/er/a.ts", "b.ts", "src/c.js");
     expect(await glob("**/*.ts")).toEqual(["src/z.ts", "src/deep/er/a.ts", "b.ts"]);
     expect(await glob("*.ts")).toEqual(["src/z.ts", "src/deep/er/a.ts", "b.ts"]);
@@ -40,7 +40,7 @@ describe("Glob", () => {
     expect(await glob(`${place.root}/src/*.js`)).toEqual(["src/c.js"]);
   });
 
-  it("says so if nothing is found", async () => {
+  it("reports that nothing was found", async () => {
     put("a.ts");
     expect(await glob("*.rs")).toEqual(["No files found."]);
     expect(await glob("gone/**")).toEqual(["No files found."]);
@@ -69,7 +69,7 @@ describe("Glob", () => {
     expect(lines.at(-1)).toBe("[30 older files not shown. Use a narrower pattern or path.]");
   });
 
-  it("asks before a pattern leads out of the authorized directory", async () => {
+  it("asks for approval if a pattern leads out of the authorized directory", async () => {
     const outside = createToolPlace();
     outside.put("s.txt", "s");
     symlinkSync(outside.root, join(place.root, "link"));
@@ -96,13 +96,13 @@ describe("Glob", () => {
     chmodSync(join(place.root, "locked"), 0o700);
   });
 
-  it("does not block on a pipe", async () => {
+  it("does not block on a named pipe", async () => {
     put("a.txt");
     execFileSync("mkfifo", [join(place.root, "pipe.txt")]);
     expect(await glob("a.*")).toEqual(["a.txt"]);
   });
 
-  it("explains a path that is not a directory", async () => {
+  it("reports a path that is not a directory", async () => {
     put("a.txt");
     expect((await glob("*", { path: "a.txt" }))[0]).toContain("not a directory");
   });

@@ -41,7 +41,7 @@ export function createGlobTool(dependencies: SearchDependencies): Tool {
 interface GlobTarget {
   /** Directory to search: absolute, symlinks resolved. */
   readonly directory: string;
-  /** Returns whether a path, relative to the directory, matches. */
+  /** Returns whether a path, which is relative to the directory, matches. */
   readonly matches: (path: string) => boolean;
 }
 

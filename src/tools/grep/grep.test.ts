@@ -48,7 +48,7 @@ describe("Grep", () => {
     );
   });
 
-  it("narrows by path, glob, type and case", async () => {
+  it("narrows the search by path, glob, type and case", async () => {
     expect(await grep({ path: "src" })).toBe("src/a.ts\nsrc/b.js");
     expect(await grep({ glob: "*.ts" })).toBe("src/a.ts");
     expect(await grep({ glob: "src/**/*.{js,md}" })).toBe("src/b.js");
@@ -95,7 +95,7 @@ describe("Grep", () => {
     expect(await grep({ path: "src/a.ts", output_mode: "content" }, context())).toBe("No matches found.");
   });
 
-  it("does not follow links out of the directory", async () => {
+  it("does not follow symlinks out of the directory", async () => {
     const outside = createToolPlace();
     outside.put("secret.txt", "foo");
     symlinkSync(outside.root, join(place.root, "link"));
@@ -106,7 +106,7 @@ describe("Grep", () => {
     outside.remove();
   });
 
-  it("returns limited output for 100,000 hits and says how many are left", async () => {
+  it("limits its output for 100,000 hits, and says how many are not shown", async () => {
     place.put("many.txt", "hit\n".repeat(100_000));
     const text = await grep({ pattern: "hit", output_mode: "content", head_limit: 5 });
     expect(text).toBe(
@@ -141,13 +141,13 @@ describe("Grep", () => {
     expect(await grep({ pattern: "--pre=evil" })).toBe("options.txt");
   });
 
-  it("explains what it can't search", async () => {
+  it("explains why it can't search", async () => {
     expect(await grep({ pattern: "foo(" })).toMatch(/unclosed/i);
     expect(await grep({ path: "gone" })).toContain("gone does not exist");
     expect(await grep({ type: "klingon" })).toContain('for example "*.klingon"');
   });
 
-  it("ends when the call is cancelled", async () => {
+  it("stops when the call is cancelled", async () => {
     const signal = AbortSignal.abort();
     expect(await grep({}, testContext({ signal }))).toBe("No matches found.");
   });
@@ -179,7 +179,7 @@ describe("Grep", () => {
       for (const name of [".git", "locked"]) chmodSync(join(place.root, name), 0o700);
     });
 
-    it("returns what it found and names the rest", async () => {
+    it("returns its results and names the files that it could not read", async () => {
       expect(await search({ pattern: "about" })).toBe(`notes.md\n${note}`);
       expect(await search({ pattern: "nowhere" })).toBe(`No matches found.\n${note}`);
       expect(await search({ pattern: "foo", output_mode: "content", head_limit: 1 })).toBe(
@@ -204,7 +204,7 @@ describe("Grep", () => {
     });
   });
 
-  it("explains how to escape", async () => {
+  it("explains how to escape special characters", async () => {
     const tool = createGrepTool({ workspace: place.workspace });
     const output = await callTool(tool, { pattern: "foo(" }, testContext());
     expect(output.isError).toBe(true);
@@ -212,12 +212,12 @@ describe("Grep", () => {
     expect(textOfOutput(await callTool(tool, { pattern: "a\nb" }, testContext()))).toContain("`multiline`");
   });
 
-  it("reports if ripgrep can't be started", async () => {
+  it("reports that ripgrep can't be started", async () => {
     const tool = createGrepTool({ workspace: place.workspace, ripgrep: join(place.root, "no-such-program") });
     expect(await callTool(tool, { pattern: "foo" }, testContext())).toMatchObject({ isError: true });
   });
 
-  it("does not report a killed search as one without matches", async () => {
+  it("does not report a killed search as a search without matches", async () => {
     const ripgrep = place.put("killed", "#!/bin/sh\nkill -9 $$\n");
     chmodSync(ripgrep, 0o755);
     const output = await createGrepTool({ workspace: place.workspace, ripgrep }).run({ pattern: "x" }, testContext());
@@ -260,18 +260,18 @@ describe("Grep, addresses", () => {
     expect(await grep(text, { pattern: "(" })).toContain("Escape literal characters");
   });
 
-  it("searches command output as text, even if it contains other bytes", async () => {
+  it("searches command output as text, even if it contains bytes that are not text", async () => {
     const bytes = Buffer.concat([Buffer.from("a\0b foo\n"), Buffer.of(0xff, 0xfe), Buffer.from(" foo\n")]);
     expect(await grep(bytes, { output_mode: "count" })).toContain(":2");
   });
 
-  it("takes linear time for any expression, and is bounded for a long text", async () => {
+  it("takes linear time for any expression, and limits its output for a long text", async () => {
     expect(await grep(`${"a".repeat(500_000)}!`, { pattern: "^(a+)+$" })).toBe("No matches found.");
     const many = await grep("foo\n".repeat(1_000_000), { head_limit: 10 });
     expect(many).toMatch(/^retinue.*\n1:foo\n.*10:foo\n\[at least .* not shown/s);
   });
 
-  it("refuses to match across the lines of a text that is too large for it", async () => {
+  it("refuses to match across lines if a text is too large", async () => {
     const large = Buffer.alloc(70 * 1024 * 1024, "foo\n");
     expect(await grep(large, { pattern: "foo\\nbar", multiline: true })).toBe(
       "The text has more than 64 MB. Search it without `multiline`.",
@@ -280,13 +280,13 @@ describe("Grep, addresses", () => {
   });
 
   it.each(["retinue://result/nope", "retinue://output/../r1", "retinue://result/"])(
-    "finds nothing at %s",
+    "reports that there is no text at %s",
     async (odd) => {
       expect(await grep(text, { path: odd })).toMatch(/There is no saved result|is not a valid address/);
     },
   );
 
-  it("says that a text could not be read", async () => {
+  it("reports that a text could not be read", async () => {
     const broken = async function* () {
       yield Buffer.from("foo\n");
       throw new Error("The disk is gone.");

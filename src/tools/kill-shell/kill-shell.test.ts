@@ -9,7 +9,7 @@ import { isAlive, testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createKillShellTool } from "./kill-shell.ts";
 
-it("ends processes that a finished shell left running", async () => {
+it("ends processes left running by a finished shell", async () => {
   const place = createToolPlace();
   const outputDirectory = mkdtempSync(join(tmpdir(), "output-"));
   const shells = createShells();

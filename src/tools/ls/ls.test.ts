@@ -22,7 +22,7 @@ const list = async (input: JsonObject, context = toolContext()) =>
   textOfOutput(await callTool(createLsTool(place), input, context));
 
 describe("LS", () => {
-  it("shows directories first, then files with sizes, links and other entries", async () => {
+  it("shows directories first, then files with sizes, symlinks and other entries", async () => {
     place.put("b.txt", "12345");
     place.put(".hidden", "");
     place.put("z/inner.txt", "");
@@ -44,7 +44,7 @@ describe("LS", () => {
     expect(await list({ path: "empty" })).toBe("[The directory is empty.]");
   });
 
-  it("limits large directories and says how many are left", async () => {
+  it("limits the output for large directories, and says how many entries are not shown", async () => {
     const directory = join(place.root, "many");
     mkdirSync(directory);
     for (let index = 0; index < 620; index++) writeFileSync(join(directory, `f${String(index).padStart(4, "0")}`), "");
@@ -53,7 +53,7 @@ describe("LS", () => {
     expect(text).toContain("f0499 0 B\n[120 more not shown. Use Glob with a pattern.]");
   });
 
-  it("shows control characters in names instead of printing them", async () => {
+  it("escapes control characters in names", async () => {
     place.put("a\u001b[31m\nb", "");
     expect(await list({})).toBe("a\\x1b[31m\\nb 0 B\n");
   });

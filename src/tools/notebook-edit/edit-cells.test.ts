@@ -11,7 +11,7 @@ const notebook = fc.record({ metadata: fc.jsonValue(), cells: fc.array(cell), nb
 const indent = fc.constantFrom(undefined, 1, 2, "\t");
 
 describe("elementSpans", () => {
-  it("finds every element of any JSON", () => {
+  it("finds every element in any JSON", () => {
     const values = fc.array(fc.jsonValue());
     fc.assert(
       fc.property(fc.dictionary(fc.string(), fc.jsonValue()), values, indent, (around, cells, space) => {
@@ -33,7 +33,7 @@ describe("elementSpans", () => {
 });
 
 describe("editCells", () => {
-  it("changes the parsed notebook as requested, and no byte of other cells", () => {
+  it("changes the parsed notebook as requested, without changing a byte of other cells", () => {
     const modes = fc.constantFrom("replace" as const, "insert" as const, "delete" as const);
     fc.assert(
       fc.property(notebook, indent, modes, fc.nat(5), (value, space, mode, index) => {

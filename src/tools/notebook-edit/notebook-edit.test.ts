@@ -42,7 +42,7 @@ describe("NotebookEdit", () => {
     expect(now()[1]).toEqual({ cell_type: "markdown", id: "sum", metadata: {}, source: ["text"] });
   });
 
-  it("inserts at the start or after a cell, and deletes", async () => {
+  it("inserts cells at the start or after a cell, and deletes cells", async () => {
     await edit({ edit_mode: "insert", new_source: "first", cell_type: "markdown" });
     await edit({ edit_mode: "insert", cell_id: "sum", new_source: "last" });
     expect(now().map((cell: { id: string }) => cell.id)).toEqual(["fresh", "intro", "sum", "fresh0"]);

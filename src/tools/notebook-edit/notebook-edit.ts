@@ -45,7 +45,7 @@ export interface NotebookEditDependencies {
   readonly cellId?: () => string;
 }
 
-/** Maximum size of a notebook. Parsing and comparing one of this size blocks everything else for about 0.3 s. */
+/** Maximum size of a notebook. Parsing and comparing a notebook of this size blocks everything else for about 0.3 s. */
 const MAX_BYTES = 10 * 1024 * 1024;
 
 export function createNotebookEditTool(dependencies: NotebookEditDependencies): Tool {

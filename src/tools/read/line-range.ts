@@ -16,7 +16,7 @@ export function pastEnd(name: string, total: number, offset: number): string {
 }
 
 export interface FoundLines {
-  /** The requested lines; empty if the text ends before them. */
+  /** The requested lines; empty if the text ends before the first of them. */
   readonly lines: readonly string[];
   readonly total: number;
 }
@@ -33,8 +33,8 @@ export function linesOf(bytes: Uint8Array, encoding: Encoding, asked: LineRange)
 }
 
 /**
- * Returns the requested lines from the first bytes of the text; undefined if these bytes end before the requested lines
- * do.
+ * Returns the requested lines if the given bytes, which are the beginning of the text, contain all of them; otherwise
+ * undefined.
  */
 export function linesInPart(
   part: Uint8Array,

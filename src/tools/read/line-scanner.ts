@@ -2,8 +2,8 @@ import { MAX_LINE_CHARACTERS } from "../shared/page-lines.ts";
 import { type LineRange, MAX_CHARACTERS } from "./line-range.ts";
 
 /**
- * Maximum number of bytes to keep of a line. A character takes at most four; one extra character shows that the line is
- * longer.
+ * Maximum number of bytes of a line to keep. A character takes at most four bytes; one extra character shows that the
+ * line is longer.
  */
 const MAX_LINE_BYTES = (MAX_LINE_CHARACTERS + 1) * 4;
 
@@ -11,15 +11,18 @@ export interface LineScanner {
   feed(bytes: Uint8Array): void;
   /** Ends the input. Text after the last newline counts as a line. */
   end(): void;
-  /** Returns true once there is text after the last line that is collected. Feeding more only counts lines. */
+  /**
+   * Returns true once all requested lines have been collected and more text follows. After that, new input is only
+   * counted.
+   */
   hasMore(): boolean;
-  /** Returns the lines and their total number. The total is undefined if the input was not ended. */
+  /** Returns the lines and their total number. The total is undefined if the input has not ended. */
   result(): { readonly lines: readonly string[]; readonly total: number | undefined };
 }
 
 /**
  * Collects the requested lines of UTF-8 text from chunks, up to the size of a page, in limited memory. Long lines are
- * cut or folded. If they are folded, each part counts as a line.
+ * cut or wrapped. If they are wrapped, each part is counted as a line.
  */
 export function createLineScanner({ offset, limit }: LineRange, { folds }: { readonly folds: boolean }): LineScanner {
   const lines: string[] = [];
@@ -81,7 +84,7 @@ export function createLineScanner({ offset, limit }: LineRange, { folds }: { rea
   };
 }
 
-/** Returns the first position from `at` on where a character begins. */
+/** Returns the first position at or after `at` where a character begins. */
 function foldAt(bytes: Uint8Array, at: number): number {
   let position = at;
   while (position < at + 3 && ((bytes[position] ?? 0) & 0xc0) === 0x80) position += 1;

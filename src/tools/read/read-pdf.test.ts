@@ -42,7 +42,7 @@ describe.runIf(hasPdfToText)("Read, PDF documents", () => {
     expect(await textOf({ pages: "1", offset: 9 })).toContain("past its end");
   });
 
-  it.each(["0", "5-2", "x", "1,3", "1 3", "-", ""])("refuses %j as a range of pages", async (pages) => {
+  it.each(["0", "5-2", "x", "1,3", "1 3", "-", ""])("rejects %j as a range of pages", async (pages) => {
     place.put("a.pdf", pdf(["one"]));
     expect(await read({ pages })).toMatchObject({
       isError: true,
@@ -50,7 +50,7 @@ describe.runIf(hasPdfToText)("Read, PDF documents", () => {
     });
   });
 
-  it("explains pages that do not exist, damaged files and pages without text", async () => {
+  it("explains missing pages, damaged files and pages without text", async () => {
     place.put("a.pdf", pdf(["one"]));
     expect(await read({ pages: "7" })).toMatchObject({ isError: true });
     expect(await textOf({ pages: "7" })).toContain("The text of a.pdf could not be extracted.");

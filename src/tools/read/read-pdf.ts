@@ -5,7 +5,7 @@ import { failed } from "../shared/failed.ts";
 import { pageLines, splitLines } from "../shared/page-lines.ts";
 import { choose, type LineRange, MAX_CHARACTERS, pastEnd } from "./line-range.ts";
 
-/** Pages of a PDF document, starting at 1. Without `last`, all pages from the first one on. */
+/** Pages of a PDF document, starting at 1. Without `last`, all pages from `first` on. */
 interface PageRange {
   readonly first: number;
   readonly last?: number | undefined;
@@ -28,8 +28,8 @@ export function isPdf(bytes: Uint8Array): boolean {
 }
 
 /**
- * Shows the text of a PDF document, which `pdftotext` extracts. The program gets only the bytes of the file and runs in
- * the sandbox if there is one.
+ * Shows the text of a PDF document, which `pdftotext` extracts. The program receives only the bytes of the file and
+ * runs in the sandbox, if there is one.
  */
 export async function readPdf(
   { name, bytes, pages, range }: PdfRequest,

@@ -24,13 +24,13 @@ describe("Read, addresses", () => {
     expect(await read("")).toBe("[The text is empty.]");
   });
 
-  it("folds long lines, so that nothing is lost", async () => {
+  it("wraps long lines, so that nothing is lost", async () => {
     expect(await read("x".repeat(5_000), { offset: 3 })).toBe(`${"x".repeat(1_000)}\n[Lines 3-3 of 3.]`);
     expect(await read(`${"x".repeat(2_000)}\ny\n`)).toBe(`${"x".repeat(2_000)}\ny\n`);
     expect(await read(`${"x".repeat(2_000)}\ny\n`, {}, 1_000)).toBe(`${"x".repeat(2_000)}\ny\n`);
   });
 
-  it("loses no character, whatever the text and its chunks are", async () => {
+  it("loses no character, whatever the text and its chunks", async () => {
     const line = fc.string({ unit: fc.constantFrom("a", "é", "€", "🙂"), minLength: 0, maxLength: 3_000 });
     const chunks = fc.integer({ min: 1, max: 3_000 });
     await fc.assert(

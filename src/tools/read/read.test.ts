@@ -26,7 +26,7 @@ const textOf = async (input: Record<string, string | number>) => textOfOutput(aw
 const whole = (name: string) => place.seen.of("main").knowsWhole(join(place.root, name));
 
 describe("Read, text", () => {
-  it("numbers lines and remembers which were shown", async () => {
+  it("numbers lines and records which ones were shown", async () => {
     place.put("a.txt", "one\ntwo\n");
     const output = await read({ file_path: "a.txt" });
     expect(output).toEqual({ content: "1\tone\n2\ttwo\n", details: { path: "a.txt", lines: 2, first: 1, shown: 2 } });
@@ -34,7 +34,7 @@ describe("Read, text", () => {
     expect(await textOf({ file_path: join(place.root, "a.txt") })).toBe("1\tone\n2\ttwo\n");
   });
 
-  it("shows the requested lines and how to continue, and the parts add up to the whole file", async () => {
+  it("shows the requested lines and how to continue, and all parts together are the whole file", async () => {
     place.put("a.txt", "1\n2\n3\n4\n5");
     expect(await textOf({ file_path: "a.txt", offset: 2, limit: 2 })).toBe(
       "2\t2\n3\t3\n[Lines 2-3 of 5. Continue with offset=4.]",
@@ -50,7 +50,7 @@ describe("Read, text", () => {
     });
   });
 
-  it("shows part of an unchanged long file again, and shows later changes", async () => {
+  it("shows part of an unchanged long file again, and notices later changes", async () => {
     const lines = Array.from({ length: 9_000 }, (_, index) => `number ${index + 1}`);
     place.put("long.txt", lines.join("\n"));
     const first = await textOf({ file_path: "long.txt", offset: 3, limit: 2 });
@@ -94,7 +94,7 @@ describe("Read, text", () => {
     expect(await textOf({ file_path: "latin.txt" })).toBe("1\tgrün\n[Not valid UTF-8; shown as Latin-1.]");
   });
 
-  it("says if a file is empty", async () => {
+  it("reports that a file is empty", async () => {
     place.put("empty", "");
     expect(await textOf({ file_path: "empty" })).toBe("[The file is empty.]");
     expect(whole("empty")).toBe(true);
@@ -176,7 +176,7 @@ describe("Read, other content", () => {
 });
 
 describe("Read, paths", () => {
-  it("suggests LS for directories, similar names for typos, and shows where a path ends", async () => {
+  it("suggests LS for directories and similar names for typos, and says which part of a path exists", async () => {
     place.put("src/index.ts", "x");
     place.put("src/secret.ts", "x");
     expect(await textOf({ file_path: "src" })).toBe("src is a directory. Use LS to list it.");
@@ -190,7 +190,7 @@ describe("Read, paths", () => {
     );
   });
 
-  it("never blocks on pipes or reads devices", async () => {
+  it("never blocks on pipes, and never reads devices", async () => {
     execFileSync("mkfifo", [join(place.root, "fifo")]);
     expect(await textOf({ file_path: "fifo" })).toContain("not a regular file");
     expect(await textOf({ file_path: "/dev/zero" })).toContain("not a regular file");
@@ -198,7 +198,7 @@ describe("Read, paths", () => {
     expect(await textOf({ file_path: "" })).toContain("empty");
   });
 
-  it("asks again if a link leads elsewhere", async () => {
+  it("asks for authorization again if a symlink leads elsewhere", async () => {
     const outside = mkdtempSync(join(tmpdir(), "outside-"));
     writeFileSync(join(outside, "f"), "secret");
     mkdirSync(join(place.root, "d"));
@@ -216,7 +216,7 @@ describe("Read, paths", () => {
     rmSync(outside, { recursive: true });
   });
 
-  it("forgets what a released agent has seen", async () => {
+  it("forgets which files a released agent has seen", async () => {
     place.put("a", "x");
     const tool = createReadTool(place);
     await callTool(tool, { file_path: "a" });

@@ -45,7 +45,10 @@ export interface ReadDependencies {
 }
 
 const DEFAULT_LINES = 2_000;
-/** Number of bytes to read first when a file is read again. They often contain the requested range of a large file. */
+/**
+ * Number of bytes to read first when a file is read again. These bytes often contain the requested part of a large
+ * file.
+ */
 const FIRST_BYTES = 64 * 1024;
 const LEAST_BYTES = 8 * 1024;
 const BYTES_PER_LINE = 512;
@@ -95,7 +98,8 @@ export function rangeOf(input: JsonObject): LineRange {
 }
 
 /**
- * Reads only the first bytes of a file that was read before and is unchanged; they often contain the requested lines.
+ * Reads only the first bytes of a file that was read before and is unchanged. These bytes often contain the requested
+ * lines.
  */
 async function readAgain(
   file: Content["file"],
@@ -164,7 +168,8 @@ function notebookOf(bytes: Uint8Array, encoding: Encoding): ReturnType<typeof re
 }
 
 /**
- * Facts about a file that was read completely. They are kept because long files are read in parts, and by many agents.
+ * Facts about a file that was read completely. They are kept because long files are read in parts, and often by many
+ * agents.
  */
 interface KnownText {
   readonly version: string;

@@ -17,7 +17,7 @@ function splitInChunks(text: string, cuts: readonly number[], maxBytes?: number)
   return records;
 }
 
-it("returns the same records wherever the stream is split", () => {
+it("returns the same records, wherever the stream is split", () => {
   const text = fc.array(fc.string({ unit: "grapheme" })).map((lines) => lines.join("\n"));
   fc.assert(
     fc.property(text, fc.array(fc.nat()), (whole, cuts) => {

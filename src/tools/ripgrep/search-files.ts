@@ -5,7 +5,7 @@ import { findRipgrep } from "./find-ripgrep.ts";
 import { createRecordSplitter } from "./record-splitter.ts";
 import { createMessageReader, parseFileError, type Unsearched, unwanted } from "./unsearched.ts";
 
-/** Searches files, except those that `.gitignore` ignores, or a text. Never rejects. */
+/** Searches a text, or all files except those that `.gitignore` ignores. Never rejects. */
 export type SearchFiles = (request: SearchRequest, listener: SearchListener) => Promise<SearchEnd>;
 
 export interface SearchRequest {
@@ -31,7 +31,7 @@ export interface SearchRequest {
 export interface SearchListener {
   /** Returns false to stop the search. */
   readonly onHit: (hit: Hit) => boolean;
-  /** Called for each file or directory that could not be read. The hits from the others are valid. */
+  /** Called for each file or directory that could not be read. Hits from other files are still valid. */
   readonly onUnsearched: (unsearched: Unsearched) => void;
   readonly signal: AbortSignal;
 }
@@ -120,7 +120,7 @@ async function runRipgrep(
   return { ok: true };
 }
 
-/** Maximum size of a text to match across lines, because ripgrep then reads everything into memory. */
+/** Maximum size of a text to match across lines, because ripgrep then reads the whole text into memory. */
 const maxMultilineMegabytes = 64;
 
 /** Writes a text to the input of ripgrep until ripgrep ends. Returns an error message if the text can't be searched. */
@@ -157,7 +157,7 @@ function letOthersRun(process: RunningProcess): void {
 }
 
 const maxLineLength = 400;
-// These characters are unlikely in source code, so a line can be split safely whatever the name of its file is.
+// These characters are unlikely in source code, so a line can be split safely, whatever the name of its file.
 const matchMark = "\u0001";
 const contextMark = "\u0002";
 
@@ -185,7 +185,7 @@ function argumentsOf(request: SearchRequest): string[] {
 
 function filtersOf({ glob, type }: SearchRequest): string[] {
   const filters: string[] = [];
-  // A glob that matches everything would also include files that .gitignore ignores.
+  // A glob that matches every file would also include files that .gitignore ignores.
   if (glob !== undefined && !/^\*[*/]*$/.test(glob)) filters.push(`--glob=${glob}`);
   for (const directory of unwanted) filters.push(`--glob=!**/${directory}/**`);
   if (type !== undefined) filters.push(`--type=${type}`);
@@ -195,7 +195,7 @@ function filtersOf({ glob, type }: SearchRequest): string[] {
 function parserFor(mode: SearchRequest["mode"]): (record: string) => Hit | undefined {
   if (mode === "files" || mode === "list") return (record) => hit(record, {});
   const parse = mode === "count" ? parseCount : parseLine;
-  // A file name may contain line breaks; then only the part after the last one contains a NUL.
+  // A file name may contain line breaks. In that case, only the part after the last line break contains a NUL.
   let begun = "";
   return (record) => {
     const end = record.indexOf("\0");

@@ -6,7 +6,10 @@ import { findRipgrep } from "./find-ripgrep.ts";
 const withoutOverride = ["--bounding-set=-dac_override,-dac_read_search"];
 const isRoot = process.getuid?.() === 0;
 
-/** Returns whether file modes can apply to ripgrep here: root ignores them, unless setpriv drops that capability. */
+/**
+ * Returns whether ripgrep can be made to respect file modes here. Root ignores them, unless setpriv drops that
+ * capability.
+ */
 export const canDropPrivileges = !isRoot || spawnSync("setpriv", [...withoutOverride, "true"]).status === 0;
 
 /** Creates a program in the directory that runs the real ripgrep without root's right to ignore file modes. */

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { collectUnsearched, parseFileError } from "./unsearched.ts";
 
-describe("a message from ripgrep about a file", () => {
+describe("messages from ripgrep about files", () => {
   it.each([
     ["rg: ./locked: Permission denied (os error 13)", "locked", "Permission denied"],
     ["rg: ./a/b: IO error for operation on ./a/b: Permission denied (os error 13)", "a/b", "Permission denied"],
@@ -32,7 +32,7 @@ describe("the note", () => {
     return unsearched.note();
   };
 
-  it("is empty if everything was searched, or if the rest is hidden", () => {
+  it("is empty if everything was searched, or if the unsearched paths are hidden", () => {
     expect(collect()).toBe("");
     expect(collect("secret", ".git", "a/.hg")).toBe("");
   });
@@ -43,7 +43,7 @@ describe("the note", () => {
     );
   });
 
-  it("names a few in any order, and counts the rest", () => {
+  it("names a few paths, regardless of order, and counts the rest", () => {
     const paths = Array.from({ length: 1_500 }, (_, index) => `d${String(1_499 - index).padStart(4, "0")}`);
     expect(collect(...paths)).toBe(
       `\n[Results are incomplete. Could not search: ${["0000", "0001", "0002", "0003", "0004"].map((n) => `src/d${n} (Permission denied)`).join(", ")} and 1,495 more.]`,

@@ -19,14 +19,14 @@ export interface UnsearchedOptions {
 
 const maxNamed = 5;
 
-/** Collects unsearched paths, in any order, and writes a note about them. Hidden paths are dropped. */
+/** Collects unsearched paths, in any order, and writes a note about them. Hidden paths are omitted. */
 export function collectUnsearched({ directory, root, hidden }: UnsearchedOptions) {
   let named: string[] = [];
   let count = 0;
   return {
     add({ path, reason }: Unsearched): void {
       const absolute = join(directory, path);
-      // A file that disappeared during the search is not missing from the results.
+      // A file that was deleted during the search is not missing from the results.
       if (reason === "No such file or directory" || unwanted.includes(basename(path)) || hidden(absolute)) return;
       count += 1;
       const name = nameFor(absolute, root).replaceAll("\n", "\\n");

@@ -2,7 +2,7 @@ import type { JsonObject } from "../../protocol/index.ts";
 
 const MAX_COMPARED_CHARACTERS = 2_000_000;
 const MAX_DIFF_CHARACTERS = 20_000;
-/** Maximum number of differing lines; comparing more would take too long. */
+/** Maximum number of differing lines. Comparing more would take too long. */
 const MAX_EDIT_LENGTH = 1_000;
 
 export interface Change {
@@ -12,8 +12,8 @@ export interface Change {
 }
 
 /**
- * Describes a change for the user, with a unified diff of limited size; without a diff if the contents are too large or
- * too different.
+ * Describes a change for the user, with a unified diff of limited size. The diff is omitted if the contents are too
+ * large or too different.
  */
 export async function describeChange({ name, before, after }: Change): Promise<JsonObject> {
   if (before.length + after.length > MAX_COMPARED_CHARACTERS) return { path: name };

@@ -18,7 +18,7 @@ export async function locate(
   access: "read" | "write" | "search",
   place: { readonly workspace: Workspace; readonly context: ToolContext },
 ): Promise<Located> {
-  // No decision was made on whether the agent may use an address as a path.
+  // An address is never used as a path, because no decision was made about such a path.
   if (isAddress(path)) return { ok: false, output: failed(notAFile(path)) };
   const decided = access === "search" ? undefined : place.context.paths.find(({ requested }) => requested === path);
   const resolved = decided ?? (await place.workspace.resolve([path]))[0];
@@ -74,7 +74,7 @@ export async function explainMissing(
   return failed(`${file.name} does not exist. ${mayLook ? `List ${where} with LS or find it` : "Find it"} with Glob.`);
 }
 
-/** Returns the names in a directory if the agent may list the directory; otherwise none. */
+/** Returns the names in a directory if the agent may list it; otherwise an empty list. */
 async function namesIn(
   directory: string,
   { workspace, context }: { readonly workspace: Workspace; readonly context: ToolContext },

@@ -16,7 +16,7 @@ export interface ReplacingParts {
   readonly context: ToolContext;
 }
 
-/** Writes a file, and keeps its previous content with the session, so that the user can restore it. */
+/** Writes a file, and keeps its previous content in the session, so that the user can restore it. */
 export async function replaceFile(
   { real, bytes, expect }: Replacement,
   { workspace, results, context }: ReplacingParts,

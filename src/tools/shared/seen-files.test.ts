@@ -3,7 +3,7 @@ import { describe, expect, it } from "vitest";
 import { createSeenFiles } from "./seen-files.ts";
 
 describe("createSeenFiles", () => {
-  it("knows a whole file if the shown parts cover it", () => {
+  it("considers a file completely seen if the shown parts cover it", () => {
     const part = fc.tuple(fc.integer({ min: 1, max: 20 }), fc.integer({ min: 0, max: 8 }));
     fc.assert(
       fc.property(fc.array(part, { maxLength: 12 }), (parts) => {
@@ -19,7 +19,7 @@ describe("createSeenFiles", () => {
     );
   });
 
-  it("copies another agent's knowledge; afterwards, each has its own", () => {
+  it("copies another agent's record, after which the two are independent", () => {
     const seen = createSeenFiles();
     seen.of("main").whole("/f", "1");
     seen.inherit("a1", "main");
@@ -31,7 +31,7 @@ describe("createSeenFiles", () => {
     expect(seen.of("a2").versionOf("/f")).toBeUndefined();
   });
 
-  it("starts over with another version, and keeps agents separate", () => {
+  it("starts over for a new version of a file, and keeps agents separate", () => {
     const files = createSeenFiles();
     const seen = files.of("main");
     seen.lines("/f", { version: "1", first: 1, last: 5, total: 10 });

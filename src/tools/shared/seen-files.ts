@@ -2,7 +2,10 @@ import type { ToolOutput } from "../../ports/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { failed } from "./failed.ts";
 
-/** Tracks which parts of which files each agent has seen, so that it does not overwrite unseen content. */
+/**
+ * Tracks which parts of which files each agent has seen, so that agents do not overwrite content that they have not
+ * seen.
+ */
 export interface SeenFiles {
   of(agentId: AgentId): SeenByAgent;
   /** Copies another agent's record of seen files. */
@@ -11,9 +14,9 @@ export interface SeenFiles {
 }
 
 export interface SeenByAgent {
-  /** Records that lines `first` to `last` of `total` were shown; parts of the same version add up. */
+  /** Records that lines `first` to `last` of `total` were shown. The parts of the same version are combined. */
   lines(path: string, shown: { version: string; first: number; last: number; total: number | undefined }): void;
-  /** Records that the agent knows the whole content, because it was shown to the agent or written by it. */
+  /** Records that the agent has seen the whole content, because it was shown to the agent or written by it. */
   whole(path: string, version: string): void;
   /** Records that the agent changed a part of the file. */
   edited(path: string, version: string): void;
@@ -29,7 +32,7 @@ interface Knowledge {
 }
 type Part = readonly [first: number, last: number];
 
-/** Maximum number of files per agent. Beyond it, the oldest are forgotten and must be read again. */
+/** Maximum number of files per agent. If there are more, the oldest are forgotten and must be read again. */
 const MAX_FILES = 10_000;
 
 export function createSeenFiles(): SeenFiles {

@@ -6,7 +6,7 @@ const anyCharacter = fc.integer({ min: 0, max: 0xffff }).map((code) => String.fr
 const anyText = fc.string({ unit: anyCharacter });
 
 describe("text encoding", () => {
-  it("restores the same bytes for all text", () => {
+  it("encodes decoded text to the same bytes", () => {
     const bytes = fc.oneof(
       fc.uint8Array({ maxLength: 60 }),
       anyText.map((text) => Buffer.from(text)),

@@ -1,8 +1,8 @@
 import { isUtf8 } from "node:buffer";
 
 /**
- * Encoding of a file's text. Latin-1 is used for all unknown encodings. Some letters may then be wrong, but every byte
- * that an edit does not touch is preserved.
+ * Encoding of a file's text. Latin-1 is used for all unknown encodings. In that case, some letters may be wrong, but
+ * every byte that an edit does not touch is preserved.
  */
 export type Encoding = "utf-8" | "utf-8-bom" | "utf-16le" | "utf-16be" | "latin1";
 

@@ -7,7 +7,10 @@ export interface TestContext extends ToolContext {
   readonly told: string[];
 }
 
-/** Allows what `allow` returns true for, hides what `hidden` returns true for, and records accesses and progress. */
+/**
+ * Allows the accesses for which `allow` returns true, hides the paths for which `hidden` returns true, and records
+ * accesses and progress.
+ */
 export function testContext({
   agentId = "main",
   callId = "call1",
@@ -44,7 +47,7 @@ export function textOfOutput({ content }: { content: string | readonly { type: s
   return content;
 }
 
-/** Returns whether a process is running; zombies are not. */
+/** Returns whether a process is running. Zombies are not considered running. */
 export function isAlive(pid: number): boolean {
   try {
     return !/^State:\s+Z/m.test(readFileSync(`/proc/${pid}/status`, "utf8"));

@@ -54,7 +54,7 @@ export function toolContext(own: Partial<ToolContext> = {}): ToolContext {
   };
 }
 
-/** Checks the input against the schema first, as the executor does. */
+/** Validates the input against the schema first, as the executor does. */
 export async function callTool(tool: Tool, input: JsonObject, context = toolContext()): Promise<ToolOutput> {
   const coerced = coerceInput(tool.declaration.inputSchema, input) as JsonObject;
   const problems = checkSchema(tool.declaration.inputSchema, coerced);

@@ -14,7 +14,7 @@ const shelf = (body: string): Skills => ({
 });
 
 describe("Skill", () => {
-  it("declares the list, and returns the body with the directory of its files", async () => {
+  it("lists the skills in its declaration, and returns a skill's body and directory", async () => {
     const tool = createSkillTool({ skills: shelf("\nRun steps.md, then `!date`.\n") });
     expect(tool.declaration.description).toMatch(/\n\n- deploy: Ships it\.$/);
     const output = await callTool(tool, { skill: "deploy" });
@@ -25,7 +25,7 @@ describe("Skill", () => {
     expect(output.details).toEqual({ skill: "deploy", directory: "/skills/deploy" });
   });
 
-  it("passes on arguments, and explains what is wrong with a name", async () => {
+  it("passes arguments on, and reports an unknown name", async () => {
     const tool = createSkillTool({ skills: shelf("Ship $ARGUMENTS now.") });
     expect(textOfOutput(await callTool(tool, { skill: "deploy", args: " web " }))).toMatch(/Ship web now\.$/);
     expect(await callTool(tool, { skill: "x" })).toEqual({ content: 'There is no skill "x".', isError: true });

@@ -24,7 +24,7 @@ function skillSpec(skills: Skills): ToolSpec {
 
 export interface SkillDependencies {
   readonly skills: Skills;
-  /** Runs skills in a separate agent. If absent, the calling agent gets the text of every skill instead. */
+  /** Runs skills in a separate agent. If absent, the calling agent receives the text of every skill instead. */
   readonly runner?: SkillRunner | undefined;
 }
 

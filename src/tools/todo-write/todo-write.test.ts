@@ -15,7 +15,7 @@ describe("TodoWrite", () => {
     expect(await callTool(createTodoWriteTool(), { todos: [] })).toMatchObject({ content: "The list is empty." });
   });
 
-  it("rejects two items in progress, and empty ones", async () => {
+  it("rejects several items in progress, and empty items", async () => {
     const tool = createTodoWriteTool();
     const two = [...items, { content: "Ship", status: "in_progress" }];
     expect(await callTool(tool, { todos: two })).toMatchObject({ isError: true });

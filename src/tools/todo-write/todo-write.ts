@@ -31,7 +31,7 @@ const todoWriteSpec: ToolSpec = {
 interface Todo {
   readonly content: string;
   readonly status: "pending" | "in_progress" | "completed";
-  /** Description of the step while it is in progress: "Running the tests". */
+  /** Description of the step while it is in progress, such as "Running the tests". */
   readonly activeForm?: string | undefined;
 }
 

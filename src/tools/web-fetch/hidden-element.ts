@@ -2,9 +2,8 @@
 export type ReadAttribute = (name: string) => string | null | undefined;
 
 /**
- * Returns true if the attributes of an element say that its content is not visible. `background` is the color behind
- * the element, if it is known. A thread runs the source text of this function, so the function must not use anything
- * defined outside of it.
+ * Returns true if the attributes of an element hide its content. `background` is the color behind the element, if
+ * known. A thread runs the source text of this function, so the function must not use anything defined outside of it.
  */
 export function isHiddenElement(read: ReadAttribute, background: string | undefined): boolean {
   const declarations = new Map<string, string>();
@@ -23,7 +22,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
     if (isImportant) important.add(name);
     declarations.set(name, value.replace(/!\s*important/, "").trim());
   }
-  /** Reduces the simplest calculations to one value. */
+  /** Reduces simple calls to `calc`, `min`, `max` and `clamp` to one value. */
   const reduced = (value: string): string => {
     const [, name = "", inner = ""] = /^(calc|min|max|clamp)\(([^()]*)\)/.exec(value) ?? [];
     if (name === "") return value;
@@ -58,7 +57,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
     const [, alpha] = /(?:,[^,)]*,[^,)]*,|\/)\s*([\d.]+%?)\s*\)$/.exec(text) ?? [];
     return /^transparent|^#(?:[\da-f]{3}0|[\da-f]{6}0[\da-f])$/.test(text) || share(alpha ?? "") < 0.1;
   };
-  /** Converts the common ways of writing a color to a single one. */
+  /** Converts colors in any common notation to a single one. */
   const colour = (text: string): string => {
     const named: Record<string, string> = { white: "#ffffff", black: "#000000" };
     const short = /^#([\da-f])([\da-f])([\da-f])$/.exec(text);
@@ -112,7 +111,7 @@ export function backgroundOf(read: ReadAttribute): string | undefined {
 }
 
 /**
- * Replaces `var(…)` in a style, and returns the variables that apply inside of the element. An unknown variable has no
+ * Replaces `var(…)` in a style, and returns the variables that apply inside the element. An unknown variable has no
  * value. Also runs in a thread.
  */
 export function resolveVariables(

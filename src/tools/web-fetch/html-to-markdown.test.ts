@@ -5,7 +5,7 @@ import { plainText } from "./plain-text.ts";
 const quiet = { signal: new AbortController().signal };
 
 describe("htmlToMarkdown", () => {
-  it("keeps the article and leaves out what surrounds it", async () => {
+  it("keeps the article and omits the text around it", async () => {
     const paragraphs =
       "<p>The article goes on for a while, so that it can be told from the rest of the page.</p>".repeat(8);
     const html = `<html><head><title>T</title></head><body><nav><a href="/1">Menu one</a></nav><article><h2>Part</h2>${paragraphs}<pre><code>const a = 1;</code></pre></article><footer>Imprint</footer></body></html>`;
@@ -33,7 +33,7 @@ describe("htmlToMarkdown", () => {
   });
 });
 
-/** Ways to put text into a page that its visitors do not see. */
+/** Ways to hide text in a page from its visitors. */
 const hiding = [
   "<p hidden>SECRET</p>",
   '<p aria-hidden="true">SECRET</p>',
@@ -100,7 +100,7 @@ const hiding = [
   "<datalist><option>SECRET</option></datalist>",
   '<p hidden><img src="/a.png" alt="SECRET" title="SECRET"><a href="/" title="SECRET">x</a></p>',
 ];
-/** Ways that only the parsed page shows. */
+/** Ways to hide text that can be detected only in the parsed page. */
 const hidingByContext = [
   '<img src="/a.png" width="1" height="1" alt="SECRET">',
   "<dialog>SECRET</dialog>",
@@ -132,11 +132,11 @@ describe("text that visitors can't see", () => {
   const numbered = (pieces: readonly string[]) =>
     pieces.map((html, index) => `${html.replaceAll(/SECRET|SEEN/g, `$&${index}.`)}<p>between</p>`).join("");
   const inArticle = (html: string) => {
-    const plain = `<p>${"An ordinary sentence stands here. ".repeat(12)}</p>`;
+    const plain = `<p>${"This is an ordinary sentence. ".repeat(12)}</p>`;
     return `<article>${plain}${html}${plain}</article>`;
   };
 
-  it.each([(html: string) => html, inArticle])("is left out (%#)", async (within) => {
+  it.each([(html: string) => html, inArticle])("is omitted (%#)", async (within) => {
     const ways = [...hiding, ...hidingByContext];
     const { text, title } = await htmlToMarkdown(within(numbered(ways)), "https://example.com/", quiet);
     const leaks = ways.filter((_, index) => `${title}${text}`.includes(`SECRET${index}.`));
@@ -144,7 +144,7 @@ describe("text that visitors can't see", () => {
     expect(text.match(/between/g)).toHaveLength(ways.length);
   });
 
-  it.each(hiding)("is left out of plain text: %s", (html) => {
+  it.each(hiding)("is omitted from plain text: %s", (html) => {
     expect(plainText(`<p>before</p>${html}<p>after</p>`)).toBe("before\nafter");
   });
 
@@ -155,7 +155,7 @@ describe("text that visitors can't see", () => {
     expect(missing).toEqual([]);
   });
 
-  it("is left out if simple rules in the page's style sheets hide it", async () => {
+  it("is omitted if simple rules in the page's style sheets hide it", async () => {
     const sheet = `/* .seen { display: none } */ @charset "utf-8"; @import url(x.css);
       .a { display: none } #b, em.c { visibility: hidden } p.d.e { font-size: 0 } aside { opacity: 0 }
       #f { display: none } p { display: block } :root { --g: none } .g { display: var(--g) }
@@ -176,7 +176,7 @@ describe("text that visitors can't see", () => {
     expect(shown.filter((_, index) => !text.includes(`SEEN${ways.length + index}.`))).toEqual([]);
   });
 
-  it("is not assumed if a style sheet may set the background", async () => {
+  it("does not include white text if a style sheet may set the background", async () => {
     const html = '<style>.hero { background: navy }</style><div class="hero"><p style="color:white">SEEN</p></div>';
     expect((await htmlToMarkdown(html, "https://example.com/", quiet)).text).toContain("SEEN");
   });
@@ -193,7 +193,7 @@ describe("plainText", () => {
     expect(plainText("<p>a &lt; b</p><script>if (a < b) {}</script><!-- no --><p>c&#33;&#x21;</p>")).toBe("a < b\nc!!");
   });
 
-  it("handles tags that never end", () => {
+  it("handles unclosed tags", () => {
     expect(plainText("text <script>never")).toBe("text");
     expect(plainText("text <b")).toBe("text");
   });

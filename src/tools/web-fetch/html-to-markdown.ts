@@ -17,8 +17,9 @@ export interface HtmlPage {
 
 /**
  * Converts the readable part of a page to Markdown. Leaves out text that a visitor would not see, as far as attributes,
- * inline styles or simple rules in the page's own style sheets reveal that. Runs in a thread with limited time and
- * memory, because a malicious page can take any amount of both; such a page is converted to plain text instead.
+ * inline styles or simple rules in the page's own style sheets show that. Runs in a thread with limited time and
+ * memory, because a malicious page can use any amount of both. A page that exceeds the limits is converted to plain
+ * text instead.
  */
 export async function htmlToMarkdown(
   html: string,
@@ -30,7 +31,7 @@ export async function htmlToMarkdown(
   return converted ?? { title: "", text: plainText(html.slice(0, MAX_PLAIN)) };
 }
 
-/** Maximum length of HTML to convert to plain text. More would keep the process busy for seconds. */
+/** Maximum length of HTML to convert to plain text. Converting more would keep the process busy for seconds. */
 const MAX_PLAIN = 2_000_000;
 
 interface Job {

@@ -1,7 +1,7 @@
 /**
  * Matches characters that can hide text from people: controls, zero-width and bidirectional marks, fillers, tag
- * characters and supplementary variation selectors. Joiners and the selectors of emoji are matched only where they
- * join or select nothing, because many scripts need them.
+ * characters and supplementary variation selectors. Joiners and emoji selectors are matched only where they have no
+ * effect, because many scripts need them.
  */
 const invisible = new RegExp(
   [

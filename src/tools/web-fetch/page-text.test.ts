@@ -10,7 +10,7 @@ describe("chooseSections", () => {
     expect(chooseSections("long ".repeat(100), "zebra", 100)).toBe("long ".repeat(100));
   });
 
-  it("marks what it leaves out", () => {
+  it("marks the sections that it omits", () => {
     const parts = Array.from({ length: 50 }, (_, index) => `# Part ${index}\n${"filler words ".repeat(20)}`);
     parts[25] = "# Zebras\nA zebra has stripes.";
     const chosen = chooseSections(parts.join("\n\n"), "zebra stripes", 2_000);

@@ -80,7 +80,7 @@ export function chooseSections(text: string, question: string, maxCharacters: nu
 const mark = "\n[…]\n";
 const sectionSize = 1_500;
 /**
- * Minimum length of a section. Shorter sections are joined with the next one, so that a page full of headings is not
+ * Minimum length of a section. A shorter section is joined with the next one, so that a page full of headings is not
  * split into millions of sections.
  */
 const leastSize = 100;

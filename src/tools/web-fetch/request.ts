@@ -42,7 +42,7 @@ export type Reply =
       readonly status: number;
       readonly headers: IncomingHttpHeaders;
       readonly body: Uint8Array;
-      /** Whether the body was cut because it is longer than `maxBytes`, or because the connection broke. */
+      /** True if the body was cut, because it is longer than `maxBytes` or because the connection broke. */
       readonly cut: "no" | "too_long" | "broken";
     }
   | { readonly ok: false; readonly reason: string };

@@ -54,7 +54,7 @@ describe("attack rows", () => {
     expect(output.isError, textOfOutput(output)).toBe(true);
   });
 
-  it.each(family("ssrf-redirect"))("%s stops at the first host", async (_id, { location = "" }) => {
+  it.each(family("ssrf-redirect"))("%s never gets past the first host", async (_id, { location = "" }) => {
     const { port, seen } = await serve((_request, response) => response.writeHead(302, { location }).end());
     const looked: string[] = [];
     const lookup: WebFetchDependencies["lookup"] = async (name) => {
@@ -68,7 +68,7 @@ describe("attack rows", () => {
     expect(looked).toEqual(["example.com"]);
   });
 
-  it.each(family("domain-match"))("%s is never read as example.com", async (_id, { url }) => {
+  it.each(family("domain-match"))("%s is never mistaken for example.com", async (_id, { url }) => {
     const looked: string[] = [];
     const lookup: WebFetchDependencies["lookup"] = async (name) => {
       looked.push(name);
@@ -101,7 +101,7 @@ describe("addresses", () => {
     expect(textOfOutput(output)).toContain("example.com resolves to 10.0.0.5, which is a private network address");
   });
 
-  it("resolves the name once, so that a second answer can't lead elsewhere", async () => {
+  it("resolves the name only once, so that a second lookup can't lead elsewhere", async () => {
     const { port, seen } = await serve((_request, response) => response.end("ok"));
     let times = 0;
     const tool = createWebFetchTool({
@@ -138,7 +138,7 @@ describe("addresses", () => {
 });
 
 describe("redirects", () => {
-  it("are followed within the host without asking", async () => {
+  it("within the host are followed without asking", async () => {
     const { port } = await serve((request, response) =>
       request.url === "/a" ? response.writeHead(301, { location: "/b" }).end() : response.end(`at ${request.url}`),
     );
@@ -148,7 +148,7 @@ describe("redirects", () => {
     expect(context.asked).toEqual([]);
   });
 
-  it("need permission for another host; otherwise the location is returned", async () => {
+  it("to another host need permission, and otherwise only the location is returned", async () => {
     const { port, seen } = await serve((_request, response) =>
       response.writeHead(302, { location: `http://other.example.org:${port}/x` }).end(),
     );
@@ -159,7 +159,7 @@ describe("redirects", () => {
     expect(seen).toHaveLength(1);
   });
 
-  it("are followed to an allowed host, without cookies", async () => {
+  it("to an allowed host are followed, without cookies", async () => {
     const { port, seen } = await serve((request, response) =>
       request.url === "/a"
         ? response.writeHead(302, { location: `http://other.example.org:${port}/x`, "set-cookie": "a=1" }).end()
@@ -174,7 +174,7 @@ describe("redirects", () => {
     expect(seen.map((request) => request.headers.authorization)).toEqual([undefined, undefined]);
   });
 
-  it("are not followed in a circle", async () => {
+  it("that form a loop are not followed", async () => {
     const { port, seen } = await serve((_request, response) => response.writeHead(302, { location: "/again" }).end());
     const output = await createWebFetchTool(here).run({ url: `http://example.com:${port}/` }, testContext());
     expect(textOfOutput(output)).toContain("redirects more than 5 times");
@@ -182,7 +182,7 @@ describe("redirects", () => {
   });
 });
 
-describe("bodies", () => {
+describe("WebFetch", () => {
   const page =
     "<html><head><title>A page</title><script>evil()</script></head><body><h1>Top</h1><p>Some <b>bold</b> words and a <a href='/x'>link</a>.</p></body></html>";
   const fetchFrom = async (
@@ -247,13 +247,13 @@ describe("bodies", () => {
     expect(text).toContain("Only the first");
   });
 
-  it("gives up on a server that does not respond in time", async () => {
+  it("fails if a server does not respond in time", async () => {
     const { output, text } = await fetchFrom(() => {}, { timeoutMs: 50 });
     expect(output.isError).toBe(true);
     expect(text).toContain("took too long");
   });
 
-  it("gives up on a body that does not end in time", async () => {
+  it("fails if a body does not end in time", async () => {
     const { output, text } = await fetchFrom(
       (_request, response) => void response.writeHead(200, { "content-type": "text/plain" }).write("begin"),
       { timeoutMs: 100 },
@@ -262,7 +262,7 @@ describe("bodies", () => {
     expect(text).toContain("took too long");
   });
 
-  it("rejects content that is not text, with type and size", async () => {
+  it("rejects content that is not text, and names its type and size", async () => {
     const { output, text } = await fetchFrom((_request, response) =>
       response.writeHead(200, { "content-type": "image/png" }).end(Buffer.alloc(2_048)),
     );
@@ -322,7 +322,7 @@ describe("a proxy from the environment", () => {
     await proxy.close();
   });
 
-  it("does not lead to addresses that are not public", async () => {
+  it("can't be used to reach addresses that are not public", async () => {
     const proxy = await startTestProxy(1);
     const lookup = async () => [{ address: "10.0.0.1", family: 4 }];
     const tool = createWebFetchTool({ lookup, environment: { HTTP_PROXY: proxy.url } });
@@ -336,7 +336,7 @@ describe("a proxy from the environment", () => {
     ["socks5://me:secret@proxy.test:1", "HTTP_PROXY names a socks5 proxy"],
     ["http://proxy.test:99999", "HTTP_PROXY is not a valid proxy address"],
     ["http://127.0.0.1:1", "the proxy 127.0.0.1:1 can't be reached (ECONNREFUSED). Check HTTP_PROXY"],
-  ])("that can't be used is an error, and nothing is fetched directly: %s", async (HTTP_PROXY, message) => {
+  ])("causes an error, and no direct request, if it can't be used: %s", async (HTTP_PROXY, message) => {
     const { port, seen } = await serve((_request, response) => response.end("direct"));
     const tool = createWebFetchTool({ ...here, environment: { HTTP_PROXY } });
     const output = await tool.run({ url: `http://pages.test:${port}/` }, testContext({ allow: () => true }));

@@ -88,7 +88,7 @@ function withQuery(
   return url;
 }
 
-/** Adds `site:` filters, which search engines support; the tool filters the results as well. */
+/** Adds `site:` filters, which search engines support. The tool filters the results as well. */
 function narrowed(query: string, { allowedDomains, blockedDomains }: SearchOptions): string {
   const allowed = allowedDomains.map((domain) => `site:${domain}`).join(" OR ");
   const blocked = blockedDomains.map((domain) => `-site:${domain}`).join(" ");

@@ -60,13 +60,13 @@ describe("WebSearch", () => {
     expect(others).not.toMatch(/docs\.a\.test|javascript/);
   });
 
-  it("asks for fewer words instead of searching for thousands", async () => {
+  it("asks for fewer words if the query is too long", async () => {
     const never: Search = () => Promise.reject(new Error("asked"));
     const output = await run(never, { query: "word ".repeat(1_000) });
     expect(output).toMatchObject({ isError: true, content: expect.stringContaining("fewer words") });
   });
 
-  it("reports if nothing was found or the engine failed", async () => {
+  it("reports when nothing was found or the engine failed", async () => {
     expect(textOfOutput(await run(finds()))).toContain("No results for");
     const failed = await run(async () => ({ ok: false, message: "No luck." }));
     expect(failed).toMatchObject({ isError: true, content: "No luck." });
@@ -106,7 +106,7 @@ describe("engines", () => {
     [403, "", "settings.yml"],
     [500, "", "responded with status 500"],
     [200, "<html>", "did not return JSON"],
-  ])("explain the response %s %s", async (status, body, words) => {
+  ])("explain a response with status %s and body %j", async (status, body, words) => {
     const { baseUrl } = await serve((_request, response) => response.writeHead(status).end(body));
     const output = await run(engine({ engine: "searxng", baseUrl }, {}));
     expect(output.isError).toBe(true);
@@ -128,7 +128,7 @@ describe("searchEngineFor", () => {
     [{ engine: "searxng", baseUrl: "ftp://x" }, {}, "not an http"],
     [{ engine: "brave" }, {}, "BRAVE_API_KEY"],
     [{ engine: "anthropic" }, {}, "no Anthropic provider"],
-  ] as const)("explains its absence with %j", (settings, environment, words) => {
+  ] as const)("explains why there is no engine, with %j", (settings, environment, words) => {
     const choice = searchEngineFor(settings, environment);
     expect("absent" in choice && choice.absent).toContain(words);
   });

@@ -27,8 +27,8 @@ const maxHits = 10;
 const maxSnippet = 400;
 const limitMs = 30_000;
 /**
- * Maximum length of the input in characters. The budget reserved for a search assumes this limit; search engines accept
- * less.
+ * Maximum length of the input in characters. The budget reserved for a search is based on this limit; search engines
+ * accept less.
  */
 const maxInput = 4_000;
 

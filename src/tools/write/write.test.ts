@@ -32,7 +32,7 @@ describe("Write", () => {
     expect(place.get("a/b/c.txt")).toBe("one\ntwo\n");
   });
 
-  it("replaces a file that the agent has read in full, repeatedly, and shows the diff", async () => {
+  it("replaces a file that the agent has read in full, even repeatedly, and shows the diff", async () => {
     const path = place.put("a.sh", "one\ntwo\n");
     chmodSync(path, 0o755);
     await read("a.sh");
@@ -45,7 +45,7 @@ describe("Write", () => {
     expect(place.get("a.sh")).toBe("three");
   });
 
-  it("refuses files that were not read, read only in part, or changed since", async () => {
+  it("refuses files that the agent has not read, has read only in part, or that have changed since", async () => {
     place.put("a", "1\n2\n");
     expect(textOfOutput(await write("a", "x"))).toBe("You have not read a yet. Read it first, then repeat this call.");
     await read("a", 1);
@@ -68,7 +68,7 @@ describe("Write", () => {
     expect(readFileSync(join(place.root, "wide.txt")).toString("utf16le")).toBe("\ufeffü\n");
   });
 
-  it("refuses directories, and link targets that must not be written", async () => {
+  it("refuses directories, and symlinks to files that must not be written", async () => {
     mkdirSync(join(place.root, "d"));
     expect(textOfOutput(await write("d", "x"))).toContain("is a directory");
     symlinkSync("/tmp/somewhere-else", join(place.root, "link"));

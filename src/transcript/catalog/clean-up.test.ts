@@ -72,7 +72,7 @@ describe("clean-up", () => {
     });
   });
 
-  it("leaves the rest for the next time when time runs out", async () => {
+  it("leaves the rest for the next clean-up when time runs out", async () => {
     const place = testPlace();
     const { home } = place;
     for (const id of ["s1", "s2", "s3"]) {
@@ -88,7 +88,7 @@ describe("clean-up", () => {
 });
 
 describe("a process that dies while it deletes a session", () => {
-  it("leaves no visible session, and nothing that the next clean-up does not remove", async () => {
+  it("leaves no visible session, and the next clean-up removes the rest", async () => {
     const place = testPlace();
     const { home } = place;
     for (const id of ["s1", "s2", "whole"]) {
@@ -141,7 +141,7 @@ describe("the daily clean-up", () => {
     expect(listSessions({ home })).toEqual([]);
   });
 
-  it("tolerates a state directory that can't be written", async () => {
+  it("tolerates a state directory that it can't write to", async () => {
     const place = testPlace();
     writeFileSync(join(place.root, "home"), "");
     const clock = { now: () => longAgo, monotonic: () => 0 };

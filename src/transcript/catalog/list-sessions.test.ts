@@ -35,7 +35,7 @@ describe("the list of sessions", () => {
     expect(second?.firstPrompt).toHaveLength(200);
   });
 
-  it("counts the turns of all runs, and shows whether the last one was verified", async () => {
+  it("counts the turns of all runs, and shows whether the last run was verified", async () => {
     const place = testPlace();
     await conversation(place, { id: "s1", turns: 3 });
     const again = await openTranscript(place.options("s1"));
@@ -105,7 +105,7 @@ describe("the list of sessions", () => {
     await running.close();
   });
 
-  it("is empty if there are none", () => {
+  it("is empty if there are no sessions", () => {
     const place = testPlace();
     expect(listSessions({ home: place.home })).toEqual([]);
     expect(latestSessionId({ home: place.home, cwd: place.cwd })).toBeUndefined();
@@ -133,7 +133,7 @@ describe("finding a session", () => {
     expect(findSession({ home, id: "" })).toEqual({ kind: "none" });
   });
 
-  it("by time returns the newest readable one in the project", async () => {
+  it("without an id returns the newest readable session in the project", async () => {
     const place = testPlace();
     await conversation(place, { id: "old" });
     await conversation(place, { id: "new" });
@@ -147,7 +147,7 @@ describe("finding a session", () => {
 });
 
 describe("deleting a session", () => {
-  it("removes all its files, and refuses one in use", async () => {
+  it("removes all its files, and is refused while the session is in use", async () => {
     const place = testPlace();
     const session = await start(place, "s1");
     await session.append("a1", notices(1));

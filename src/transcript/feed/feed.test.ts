@@ -163,7 +163,7 @@ describe("numbers of lines", () => {
     await second.close();
   });
 
-  it("are not reused after a crash, because a client may know lines that were lost", async () => {
+  it("are not reused after a crash, because a client may have received lines that were lost", async () => {
     const place = testPlace();
     const first = await createTranscript(place.options());
     await first.append("main", notices(2));

@@ -92,7 +92,7 @@ describe("a follower of a session", () => {
     expect(textsOf(await follow({ path, onCaughtUp }))).toEqual([...messagesOf(notices(3)), "grüße"]);
   });
 
-  it("returns a line once if it is written again after a failed write, and the lines after it", async () => {
+  it("returns a line only once if it is written again after a failed write, and then the lines after it", async () => {
     const { session, path, agentFile } = await createSession(testPlace());
     const long = "x".repeat(1_000);
     await session.append("a1", [notice("message 4"), notice(long)]);
@@ -114,7 +114,7 @@ describe("a follower of a session", () => {
     expect(found).toEqual([...messagesOf(notices(4)), long, "message 6", "message 7"]);
   });
 
-  it("numbers lines from earlier versions as if the session were opened", async () => {
+  it("numbers lines from earlier versions in the same way as opening the session does", async () => {
     const place = testPlace();
     const { session, path, agentFile } = await createSession(place);
     await session.close();

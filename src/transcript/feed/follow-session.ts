@@ -47,7 +47,7 @@ export async function* followSession(options: FollowOptions): AsyncGenerator<Ses
 }
 
 interface Look {
-  /** Lines that can be returned, sorted by number: any line found later has a higher number. */
+  /** Lines that are safe to return, sorted by number: any line found later will have a higher number. */
   readonly complete: readonly SessionLine[];
   /** Whether lines were found that must not be returned before the next check. */
   readonly hasMore: boolean;
@@ -64,7 +64,7 @@ interface FollowedFile {
   /** Ids of the last lines that were read and returned. */
   read: number;
   returned: number;
-  /** Latest time of a line, because times can go back. */
+  /** Latest time of any line so far, because the clock may have been set back. */
   latest: number;
 }
 

@@ -38,14 +38,16 @@ export async function readSessionLines(
   return [...numbered(old).filter(({ seq }) => seq > after), ...lines.sort((left, right) => left.seq - right.seq)];
 }
 
-/** A line that was written before lines had numbers, with a time that is never earlier than that of the line before. */
+/** A line that was written before lines had numbers, with a time that is never earlier than the previous line's. */
 export interface OldLine {
   readonly agentId: AgentId;
   readonly event: Line;
   readonly at: number;
 }
 
-/** Numbers the lines of all agents from `last` + 1 on: by time, and lines of the same agent in their order. */
+/**
+ * Numbers the lines of all agents from `last` + 1 on. Sorts them by time, but keeps the order of each agent's lines.
+ */
 export function numbered(old: readonly OldLine[], last = 0): readonly SessionLine[] {
   return [...old]
     .sort((left, right) => left.at - right.at)
@@ -58,7 +60,7 @@ export function lastEventNumber(path: string): number {
 }
 
 /**
- * Returns a text that changes whenever a session's files change, by the path of the main agent's transcript. If it is
+ * Returns a text that changes whenever a session's files change. `path` is the main agent's transcript. If the text is
  * the same as before the files were last read, there is nothing new to read.
  */
 export function sessionStamp(path: string): string {

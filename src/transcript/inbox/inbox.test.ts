@@ -51,7 +51,7 @@ describe("an inbox", () => {
     expect(second.open()).toEqual([question("b")]);
   });
 
-  it("accepts the first of two answers, and tells both who gave it", async () => {
+  it("accepts the first of two answers, and tells both senders who gave it", async () => {
     await open().request(question("a"));
     const [one, two] = [open(), open()];
     const answers = await Promise.all([one.answer("a", yes), two.answer("a", no)]);
@@ -129,7 +129,7 @@ describe("the fold of an inbox", () => {
     fc.jsonValue(),
   );
 
-  it("keeps its answer whatever follows, and has one only for the requested input", () => {
+  it("never changes a request's answer, and accepts one only for the requested input", () => {
     fc.assert(
       fc.property(fc.array(line, { maxLength: 12 }), fc.nat(12), (drawn, cut) => {
         const lines = drawn.map((each) =>

@@ -184,7 +184,7 @@ export interface FoundInbox {
   readonly isRunning: () => boolean;
 }
 
-/** Returns the path of a session's inbox, by the path of the main agent's transcript. */
+/** Returns the path of a session's inbox, given the path of the main agent's transcript. */
 export function inboxOf(transcriptPath: string): string {
   return sessionPathsIn(dirname(transcriptPath), basename(transcriptPath, ".jsonl")).inbox;
 }

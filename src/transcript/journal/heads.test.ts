@@ -22,7 +22,7 @@ describe("heads", () => {
     await again.close();
   });
 
-  it("are missing if they are unknown, damaged or not a hash, and saving repairs a damaged one", async () => {
+  it("are not found if their hash is unknown or invalid or their file is damaged, and saving repairs the file", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", [notice("x")]);

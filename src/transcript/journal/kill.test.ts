@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { killSessions } from "./kill-sessions.test-support.ts";
 
-it("keeps everything acknowledged after kill -9, again and again", async () => {
+it("every acknowledged line survives repeated kill -9", async () => {
   const report = await killSessions({ seed: 1, count: 10 });
   expect(report.violations).toEqual([]);
   expect(report.kills).toBe(10);

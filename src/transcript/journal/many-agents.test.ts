@@ -7,7 +7,7 @@ import { createTranscript, openTranscript } from "./transcript.ts";
 
 const many = Array.from({ length: 40 }, (_, index) => `a${index}`);
 
-it("syncs one file when closing with many agents, and loses nothing in a power cut afterwards", async () => {
+it("closing a session with many agents syncs one file, and a power cut afterwards loses nothing", async () => {
   const place = testPlace();
   const session = await createTranscript(place.options());
   for (const agent of ["main", ...many]) await session.append(agent, [notice(`of ${agent}`)]);
@@ -22,7 +22,7 @@ it("syncs one file when closing with many agents, and loses nothing in a power c
   await again.close();
 });
 
-it("writes for many agents with few open files", async () => {
+it("many agents write with few open files", async () => {
   const place = testPlace();
   const session = await createTranscript(place.options());
   for (let round = 0; round < 3; round++) {
@@ -32,7 +32,7 @@ it("writes for many agents with few open files", async () => {
   await session.close();
 });
 
-it("writes what many new agents append at the same moment, each in order", async () => {
+it("each agent's lines stay in order when many new agents append at the same moment", async () => {
   const place = testPlace();
   const session = await createTranscript(place.options());
   const said = many.flatMap((agent) => ["one", "two"].map((word) => session.append(agent, [notice(word)])));

@@ -3,7 +3,7 @@ import { createMemoryTranscript } from "./memory-transcript.ts";
 import { fixedClock, notice, someHead, testPlace } from "./session.test-support.ts";
 import { createTranscript, type Transcript } from "./transcript.ts";
 
-it("behaves like a session in files", async () => {
+it("a session in memory behaves like a session in files", async () => {
   const place = testPlace();
   const memory = createMemoryTranscript({ sessionId: "s1", clock: fixedClock });
   const files = await createTranscript(place.options());
@@ -13,7 +13,7 @@ it("behaves like a session in files", async () => {
   await expect(memory.append("main", [notice("late")])).rejects.toThrow("closed");
 });
 
-it("continues the numbers of the lines that it is given", async () => {
+it("a session in memory continues numbering after the lines that it is given", async () => {
   const first = createMemoryTranscript({ sessionId: "s1", clock: fixedClock });
   await first.append("main", [notice("one"), notice("two")]);
   await first.append("a1", [notice("child")]);

@@ -34,8 +34,8 @@ function steps(): fc.Arbitrary<Step[]> {
   return fc.array(step, { minLength: 3, maxLength: 20 });
 }
 
-describe("a power cut", () => {
-  it("loses nothing that was synced, whatever part of the rest had reached the disk", async () => {
+describe("the write-ahead log", () => {
+  it("loses nothing that was synced before a power cut, whatever part of the rest reached the disk", async () => {
     let cuts = 0;
     let promised = 0;
     const property = fc.asyncProperty(
@@ -91,7 +91,7 @@ describe("a power cut", () => {
     expect(promised).toBeGreaterThan(50);
   });
 
-  it("restores a file that is missing completely, and reports that once", async () => {
+  it("restores a file that is missing after a power cut, and reports that once", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(3));
@@ -115,7 +115,7 @@ describe("a power cut", () => {
     await third.close();
   });
 
-  it("requires only one sync for all waiting callers", async () => {
+  it("needs only one sync for all waiting callers", async () => {
     const place = testPlace();
     const disk = rememberingDisk();
     const session = await createTranscript({ ...place.options(), openFile: disk.open });
@@ -128,7 +128,7 @@ describe("a power cut", () => {
     await session.close();
   });
 
-  it("ignores entries in the log that are incomplete or belong to no file", async () => {
+  it("ignores entries that are incomplete or belong to no file", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(1));

@@ -22,7 +22,7 @@ describe.each(["files", "memory"])("results in %s", (where) => {
       ? createTranscript(place.options(id))
       : Promise.resolve(createMemoryTranscript({ sessionId: id, clock: fixedClock }));
 
-  it("are read back from the address that saving returned", async () => {
+  it("can be read at the address that saving returned", async () => {
     const session = await open(testPlace());
     const address = await session.results.save("call_1", "whole output 🙂");
     expect(address).toBe("retinue://result/call_1");
@@ -113,7 +113,7 @@ it("a session in memory keeps the start of a huge file, and says so", async () =
   await expect(session.results.saveFile("r2", path, { whole: true })).rejects.toThrow("too large");
 });
 
-it("a link among the results is not followed", async () => {
+it("a symlink in the results directory is not followed", async () => {
   const place = testPlace();
   const session = await createTranscript(place.options());
   await session.append("main", [notice("x")]);

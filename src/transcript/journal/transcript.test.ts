@@ -45,7 +45,7 @@ describe("a session in files", () => {
     await session.close();
   });
 
-  it("continues where it ended when it is opened again", async () => {
+  it("continues where it stopped when it is opened again", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(3));
@@ -121,7 +121,7 @@ describe("a session in files", () => {
     await expect(openTranscript(place.options("../s1"))).rejects.toThrow("not a valid session id");
   });
 
-  it("rejects a second owner, and accepts it after the first has closed", async () => {
+  it("rejects a second owner until the first one has closed it", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(1));
@@ -135,7 +135,7 @@ describe("a session in files", () => {
     await (await openTranscript(place.options())).close();
   });
 
-  it("rejects appends after it was closed, and closes once", async () => {
+  it("rejects appends after it has been closed, and can be closed twice", async () => {
     const place = testPlace();
     const session = await createTranscript(place.options());
     await session.append("main", notices(1));

@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, rmdirSync } from "node:fs";
 import { type FileLock, openAppendFile, UserError } from "../../lib/index.ts";
 import type { Clock, OutputFile, Transcript } from "../../ports/index.ts";
 import { type AgentId, type Line, MAIN_AGENT, type SessionId } from "../../protocol/index.ts";
+import { findSession } from "../catalog/list-sessions.ts";
 import { createFeed } from "../feed/feed.ts";
 import { lastNumber } from "../feed/session-lines.ts";
 import { makeDirectories } from "../home-directory.ts";
@@ -66,13 +67,13 @@ export async function createTranscript(options: TranscriptOptions): Promise<File
 
 export async function openTranscript(options: TranscriptOptions): Promise<FileTranscript> {
   const paths = pathsOf(options);
-  if (!hasSession(paths)) throw notThere(options.sessionId);
+  if (!hasSession(paths)) throw notThere(options);
   let lock: FileLock | undefined;
   try {
     const changedDirectories = makeDirectories(paths.directory);
     lock = lockSession(paths.lock, options.sessionId);
     // Another process may have deleted the session before this one got the lock.
-    if (!hasSession(paths)) throw notThere(options.sessionId);
+    if (!hasSession(paths)) throw notThere(options);
     const { session, load } = start(options, { paths, lock, changedDirectories });
     await load();
     return session;
@@ -83,7 +84,7 @@ export async function openTranscript(options: TranscriptOptions): Promise<FileTr
   }
 }
 
-/** Number of line numbers to skip after a crash: more than the number of lines that can be unsynced at any time. */
+/** How many line numbers to skip after a crash: more than the number of lines that can be unsynced at any time. */
 const SKIPPED_AFTER_CRASH = 1_000_000;
 
 interface LockedSession {
@@ -234,7 +235,14 @@ function alreadyThere(sessionId: SessionId): UserError {
   });
 }
 
-function notThere(sessionId: SessionId): UserError {
+function notThere({ home, sessionId }: TranscriptOptions): UserError {
+  const found = findSession({ home, id: sessionId });
+  const elsewhere = found.kind === "one" && found.session.id === sessionId ? found.session.cwd : undefined;
+  if (elsewhere !== undefined)
+    return new UserError(`The session ${sessionId} is in another directory, ${elsewhere}`, {
+      code: "no_session",
+      cure: "Resume it there: change to that directory, or pass it as `cwd`.",
+    });
   return new UserError(`There is no session ${sessionId} in this project`, {
     code: "no_session",
     cure: "Use the full id of a session in this directory. `retinue sessions list` and sessions.list() list them.",

@@ -44,7 +44,7 @@ describe("a full disk", () => {
     },
   );
 
-  it("is reported once, however many agents wait for it", async () => {
+  it("is reported once, no matter how many agents wait for it", async () => {
     const place = testPlace();
     const troubles: Trouble[] = [];
     const disk = fullDisk(() => true);
@@ -134,7 +134,7 @@ describe("an error that waiting can't resolve", () => {
     await session.close();
   });
 
-  it("leaves nothing behind after a failed append, and is never mistaken for another", async () => {
+  it("leaves nothing of the failed append behind", async () => {
     const place = testPlace();
     let fail = false;
     const openFile: OpenAppendFile = (path, options) => {

@@ -110,7 +110,7 @@ describe("a damaged transcript", () => {
     await session.close();
   });
 
-  it("drops a repeated line, and of two different lines with the same id the one that does not follow its parent", async () => {
+  it("drops a repeated line, and if two lines share an id, the one that does not follow its parent", async () => {
     const wrong = lineText(2, "wrong").replace('"parentId":"1"', '"parentId":"7"');
     const texts = [lineText(1), wrong, lineText(2), lineText(1), lineText(3), lineText(3, "other"), ""];
     const { session, lines } = await openedWith(texts.join("\n"));
@@ -119,7 +119,7 @@ describe("a damaged transcript", () => {
     await session.close();
   });
 
-  it("is read in the order of its ids", async () => {
+  it("is read in the order of its line ids", async () => {
     const { session, lines } = await openedWith([1, 2, 5, 3, 4].map((id) => `${lineText(id)}\n`).join(""));
     expect(lines.map((line) => line.id)).toEqual(["1", "2", "3", "4", "5"]);
     expect(session.problems).toEqual([]);
@@ -142,7 +142,7 @@ describe("a damaged transcript", () => {
         const unharmed = lines.filter(
           (line) => lineText(Number(line.id), messages[Number(line.id) - 1]) === JSON.stringify(line),
         );
-        // A line that is neither unchanged nor reported must have been changed only within a text.
+        // If a line has changed but is not reported, only text inside it can have changed.
         if (unharmed.length < lines.length) expect(["flip", "remove", "repeat", "insert"]).toContain(change.kind);
         if (lines.length < messages.length && !endsWithWholeLine(content)) expect(problems.length).toBeGreaterThan(0);
         read++;
@@ -217,7 +217,7 @@ function applyDamage(whole: Buffer, { kind, at, length, byte }: Damage): Buffer 
   return Buffer.from(text.replace(/\n/, ""), "latin1");
 }
 
-it("never loses a line after another writer's torn line", async () => {
+it("no line is lost after another writer's torn line", async () => {
   const place = testPlace();
   const path = transcriptOf(place);
   writeTranscript(path, `${lineText(1)}\n`);

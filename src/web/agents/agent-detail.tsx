@@ -6,21 +6,22 @@ import { useLoaded } from "../parts/use-loaded.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import type { AgentsPlace } from "./agents-place.ts";
-import { EditAgent } from "./edit-agent.tsx";
+import { EditAgent, hasUnsaved } from "./edit-agent.tsx";
 import { Findings, shownPath } from "./findings.tsx";
 import { ToolSummary } from "./tool-summary.tsx";
 
 interface AgentDetailProps {
   readonly name: string;
   readonly place: AgentsPlace;
-  readonly onWritten: () => void;
+  /** Reads everything again. */
+  readonly onChanged: () => void;
 }
 
 /** Everything about an agent: its fields, its tools, its cost and its problems. */
-export function AgentDetail({ name, place, onWritten }: AgentDetailProps): ReactNode {
+export function AgentDetail({ name, place, onChanged }: AgentDetailProps): ReactNode {
   const { client } = useServer();
   const { worker, version } = place;
-  const [isEditing, setIsEditing] = useState(false);
+  const [isEditing, setIsEditing] = useState(() => hasUnsaved(name, worker));
   const [note, setNote] = useState("");
   const load = useCallback(() => client.agentFiles.report(name, worker), [client, name, worker, version]);
   const { value: report, error } = useLoaded(load);
@@ -36,7 +37,12 @@ export function AgentDetail({ name, place, onWritten }: AgentDetailProps): React
         <Problem title={`The agent ${name} can't be shown`}>{error}</Problem>
       </>
     );
-  if (report === undefined) return <p className="dim">Loading…</p>;
+  if (report === undefined)
+    return (
+      <p className="dim" data-loading>
+        Loading…
+      </p>
+    );
   const { text, hash } = report;
   return (
     <>
@@ -59,10 +65,11 @@ export function AgentDetail({ name, place, onWritten }: AgentDetailProps): React
           name={report.name}
           content={{ text, hash }}
           place={place}
+          onReload={onChanged}
           onEnd={(said) => {
             setIsEditing(false);
             setNote(said ?? "");
-            if (said !== undefined) onWritten();
+            if (said !== undefined) onChanged();
           }}
         />
       ) : (
@@ -92,7 +99,7 @@ function Report({ report, root }: { readonly report: AgentReport; readonly root:
       {denied !== undefined && <p className="note-box warning">Nothing can be delegated to this agent. {denied}</p>}
       <h3>Findings</h3>
       {diagnostics.length === 0 && others.length === 0 ? (
-        <p className="dim">None. The definition loads, and the lint has nothing to add.</p>
+        <p className="dim">None. The definition loads, and the linter found nothing.</p>
       ) : (
         <Findings diagnostics={diagnostics} root={root} />
       )}
@@ -119,13 +126,13 @@ function Report({ report, root }: { readonly report: AgentReport; readonly root:
       </dl>
       {overrides.map(({ source, file, reason }) => (
         <p key={`${source} ${file}`} className="dim">
-          Replaces {file === undefined ? `the ${source} agent of the same name` : shownPath(file, root)}. {reason}
+          Replaces {file === undefined ? `the ${source} agent with the same name` : shownPath(file, root)}. {reason}
         </p>
       ))}
       <h3>Cost</h3>
       <p>
         {hidden ? (
-          "It is hidden: models do not see it in their list, and it can be started by name only."
+          "It is hidden: models do not see it in their list, and it can only be started by name."
         ) : (
           <>
             <b className="number">{formatCount(tokens.listing)}</b> tokens in the list of every agent that can delegate,
@@ -160,7 +167,7 @@ function factsOf(report: AgentReport, root: string): readonly (readonly [string,
     ...optional("MCP servers", mcpServers.join(", ")),
     ...optional("Hooks", hooks.join(", ")),
     ...optional("Plugin", plugin),
-    ["File", file === undefined ? "none, it is built in" : <code>{shownPath(file, root)}</code>],
+    ["File", file === undefined ? "none (built in)" : <code>{shownPath(file, root)}</code>],
   ];
 }
 

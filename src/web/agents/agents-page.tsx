@@ -21,7 +21,7 @@ export function AgentsPage({ agent, isNew }: AgentsPageProps): ReactNode {
   const { client, store } = useServer();
   const { workers } = useStore(store);
   const [worker, setWorker] = useState<string>();
-  /** Increased when a file was written, so that everything is read again. */
+  /** Increased when a file is written, so that everything is read again. */
   const [version, setVersion] = useState(0);
   const load = useCallback(() => client.agents(worker), [client, worker, version]);
   const loaded = useLoaded(load);
@@ -34,7 +34,7 @@ export function AgentsPage({ agent, isNew }: AgentsPageProps): ReactNode {
   return (
     <main className="agents-page" data-detail={agent !== undefined || isNew}>
       <h1 className="hidden">Agents</h1>
-      <section className="agents-list" aria-label="Agents of the directory" tabIndex={0}>
+      <section className="agents-list" aria-label="The directory's agents" tabIndex={0}>
         <div className="agents-head">
           <h2 className="agents-name">Agents</h2>
           <a className="button" href={linkTo({ page: "new-agent" })} aria-current={isNew && "page"}>
@@ -64,7 +64,7 @@ export function AgentsPage({ agent, isNew }: AgentsPageProps): ReactNode {
               key={`${worker} ${agent}`}
               name={agent}
               place={place}
-              onWritten={() => setVersion(version + 1)}
+              onChanged={() => setVersion(version + 1)}
             />
           ) : (
             <Overview catalog={catalog} />
@@ -133,7 +133,7 @@ function AgentList({ catalog: { agents, diagnostics, switchedOff }, selected }: 
   );
 }
 
-/** Notices are no reason to look at an agent, so they are not shown in the list. */
+/** Notices are not important enough for the list. */
 function worstOf(diagnostics: AgentCatalog["diagnostics"]): "error" | "warning" | undefined {
   const severities = diagnostics.map(({ severity }) => severity);
   return severities.includes("error") ? "error" : severities.includes("warning") ? "warning" : undefined;
@@ -149,8 +149,8 @@ function Overview({ catalog }: { readonly catalog: AgentCatalog }): ReactNode {
     <div className="agents-overview">
       <h2 className="wide-only">Choose an agent to see its tools, its cost and its problems.</h2>
       <p>
-        {plural(agents.length, "agent")} can be started in <code>{root}</code>. The list that models choose from takes{" "}
-        {formatCount(tokens)} tokens.
+        {plural(agents.length, "agent")} can be started in <code>{root}</code>. The list that models choose from takes
+        up {formatCount(tokens)} tokens.
       </p>
       {!trusted && (
         <p className={hasUnread ? "note-box warning" : "note-box"}>

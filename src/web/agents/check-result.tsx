@@ -8,17 +8,19 @@ import type { Check } from "./use-check.ts";
 interface CheckResultProps {
   readonly checked: Check;
   readonly root: string;
+  /** What is needed before the definition can be checked. */
+  readonly needs?: string | undefined;
 }
 
-/** Shows the lint's findings for a definition that is not written yet, and the tools that the agent would get. */
-export function CheckResult({ checked: { check, error, isCurrent }, root }: CheckResultProps): ReactNode {
+/** Shows the linter's findings for a definition that is not written yet, and the tools that the agent would get. */
+export function CheckResult({ checked: { check, error, isCurrent }, root, needs }: CheckResultProps): ReactNode {
   return (
     <section className="check-result" aria-label="Check" aria-busy={!isCurrent}>
       <h3>Check</h3>
-      <p role="status" className={error === undefined ? "dim" : "bad"}>
-        {error ?? (check === undefined ? "Fill in a name and a description to check them." : sumOf(check.diagnostics))}
+      <p role="status" className={error === undefined || needs !== undefined ? "dim" : "bad"}>
+        {needs ?? error ?? (check === undefined ? "Checking…" : sumOf(check.diagnostics))}
       </p>
-      {check !== undefined && error === undefined && (
+      {check !== undefined && error === undefined && needs === undefined && (
         <>
           <Findings diagnostics={check.diagnostics} root={root} hidesPlace />
           {check.report !== undefined && (

@@ -3,16 +3,16 @@ import type { Diagnostic } from "../../protocol/index.ts";
 
 interface FindingsProps {
   readonly diagnostics: readonly Diagnostic[];
-  /** Root of the project. Paths below it are shown without it. */
+  /** Root of the project. Paths below it are shown relative to it. */
   readonly root: string;
-  /** Whether to leave out the place, because all findings are about one file that is not written yet. */
+  /** Whether to leave out the file and line, because all findings are about one file that is not written yet. */
   readonly hidesPlace?: boolean;
 }
 
 const order = { error: 0, warning: 1, notice: 2 } as const;
 const words = { error: "Error", warning: "Warning", notice: "Notice" } as const;
 
-/** Shows the findings from reading and linting agent files, worst first, each with what to change. */
+/** Shows the findings from reading and linting agent files, worst first, each with a suggested fix. */
 export function Findings({ diagnostics, root, hidesPlace = false }: FindingsProps): ReactNode {
   const sorted = [...diagnostics].sort((left, right) => order[left.severity] - order[right.severity]);
   return (

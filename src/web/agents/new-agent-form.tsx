@@ -1,11 +1,13 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { type AgentDraft, type PermissionMode, permissionModes } from "../../protocol/index.ts";
+import { useDraft } from "../state/draft.ts";
 import { goTo, linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { asClientError } from "../state/server-store.ts";
 import type { AgentsPlace } from "./agents-place.ts";
 import { CheckResult } from "./check-result.tsx";
 import { shownPath } from "./findings.tsx";
+import { nameFault } from "./name-fault.ts";
 import { useCheck } from "./use-check.ts";
 
 interface NewAgentFormProps {
@@ -13,21 +15,29 @@ interface NewAgentFormProps {
   readonly onWritten: () => void;
 }
 
-const NAME = /^[A-Za-z0-9][A-Za-z0-9_-]{0,63}$/;
-
-/** Creates a new agent in the project. The definition is checked while the user types. */
+/**
+ * Creates a new agent in the project. The definition is checked while the user types, and kept as long as the tab is
+ * open.
+ */
 export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFormProps): ReactNode {
   const { client } = useServer();
-  const [fields, setFields] = useState<Readonly<Record<string, string>>>({});
+  const [stored, setStored] = useDraft(`new agent ${worker ?? ""}`);
+  const fields = stored === "" ? {} : (JSON.parse(stored) as Readonly<Record<string, string>>);
   const [isSaving, setIsSaving] = useState(false);
   const [error, setError] = useState("");
   const [written, setWritten] = useState("");
   const text = (name: string): string => fields[name] ?? "";
-  const change = (name: string) => (value: string) => setFields((before) => ({ ...before, [name]: value }));
+  const change = (name: string) => (value: string) => {
+    const changed = { ...fields, [name]: value };
+    setStored(Object.values(changed).some((each) => each !== "") ? JSON.stringify(changed) : "");
+  };
   const name = text("name").trim();
-  const badName = name !== "" && !NAME.test(name);
-  const draft = name === "" || badName || text("description").trim() === "" ? undefined : draftOf(text);
+  const fault = nameFault(name);
+  const badName = name !== "" && fault !== undefined;
+  const isDescribed = text("description").trim() !== "";
+  const draft = fault !== undefined || !isDescribed ? undefined : draftOf(text);
   const checked = useCheck(draft, worker);
+  const taken = checked.isCurrent && checked.check?.diagnostics.find(({ code }) => code === "name_taken");
   const hasError = checked.check?.diagnostics.some(({ severity }) => severity === "error") ?? false;
   const save = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
@@ -36,6 +46,7 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
     setError("");
     try {
       const { name: created, file, loaded } = await client.agentFiles.create(draft, worker);
+      setStored("");
       onWritten();
       if (loaded) goTo({ page: "agents", agent: created });
       else setWritten(shownPath(file, root));
@@ -47,9 +58,9 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
   if (written !== "")
     return (
       <div role="status">
-        <h2>The file is written</h2>
+        <h2>The file was written</h2>
         <p>
-          <code>{written}</code> is loaded when you trust this directory. Run <code>retinue trust add</code> there.
+          <code>{written}</code> will be loaded when you trust this directory. Run <code>retinue trust add</code> there.
         </p>
         <p>
           <a href={linkTo({ page: "agents" })}>Show all agents.</a>
@@ -73,14 +84,18 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
               placeholder="code-reviewer"
               autoComplete="off"
               spellCheck={false}
-              aria-invalid={badName}
+              // biome-ignore lint/a11y/noAutofocus: the user has asked for the form
+              autoFocus
+              aria-invalid={badName || Boolean(taken)}
               aria-describedby="agent-name-hint"
               onChange={({ target }) => change("name")(target.value)}
             />
-            <span id="agent-name-hint" className={badName ? "hint bad" : "hint"}>
+            <span id="agent-name-hint" className={badName || taken ? "hint bad" : "hint"}>
               {badName
-                ? "Use up to 64 letters, digits and hyphens, and begin with a letter or a digit."
-                : `Becomes the file ${shownPath(checked.check?.file ?? `.agents/agents/${name || "NAME"}.md`, root)}.`}
+                ? fault
+                : taken
+                  ? `${taken.message} ${taken.fix ?? ""}`
+                  : `Becomes the file ${shownPath(checked.check?.file ?? `.agents/agents/${name || "NAME"}.md`, root)}.`}
             </span>
           </label>
           <label>
@@ -93,7 +108,7 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
               onChange={({ target }) => change("description")(target.value)}
             />
             <span id="agent-description-hint" className="hint">
-              Models choose the agent by it: what it does, when to use it, and what it does not do.
+              Models choose the agent by its description: what it does, when to use it, and what it does not do.
             </span>
           </label>
           <label>
@@ -107,7 +122,8 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
               onChange={({ target }) => change("tools")(target.value)}
             />
             <span id="agent-tools-hint" className="hint">
-              Such as <code>Read, Grep, Bash(git diff *)</code>. Never more than its parent has.
+              Such as <code>Read, Grep, Bash(git diff *)</code>. An agent never gets tools that its parent does not
+              have.
             </span>
           </label>
           <div className="new-agent-pair">
@@ -154,11 +170,16 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
             <button type="submit" className="primary" disabled={draft === undefined || hasError || isSaving}>
               {isSaving ? "Creating…" : "Create agent"}
             </button>
+            {stored !== "" && (
+              <button type="button" className="quiet" onClick={() => setStored("")}>
+                Clear the form
+              </button>
+            )}
           </div>
         </div>
         <div>
-          <CheckResult checked={checked} root={root} />
-          {checked.check !== undefined && (
+          <CheckResult checked={checked} root={root} needs={needsOf(fault, name, isDescribed)} />
+          {draft !== undefined && checked.check !== undefined && (
             <details className="agent-prompt">
               <summary>The file</summary>
               <pre>{checked.check.text}</pre>
@@ -168,6 +189,13 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
       </form>
     </>
   );
+}
+
+/** Says what is missing before the definition can be checked. */
+function needsOf(fault: string | undefined, name: string, isDescribed: boolean): string | undefined {
+  if (fault !== undefined && name !== "") return "The definition is checked when the name can be used.";
+  if (name === "") return `Enter a name${isDescribed ? "" : " and a description"} to check the definition.`;
+  return isDescribed ? undefined : "Enter a description to check the definition.";
 }
 
 function draftOf(text: (name: string) => string): AgentDraft {

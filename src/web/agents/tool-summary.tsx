@@ -11,11 +11,10 @@ export function ToolSummary({ report }: { readonly report: AgentReport }): React
   const refused = [
     ...withheld,
     ...invalidTools
-      .filter(
-        (each) => !each.startsWith(MCP) && !withheld.some(({ tool }) => each === tool || each.startsWith(`${tool}(`)),
-      )
+      .filter((each) => !withheld.some(({ tool }) => each === tool || each.startsWith(`${tool}(`)))
       .map((tool) => ({ tool, why: "it is not available, or its specifier is not supported" })),
-  ];
+    // The report is made without MCP servers, so it can't say anything about their tools.
+  ].filter(({ tool }) => !tool.startsWith(MCP));
   const fromServers = hasWildcard ? [] : invalidTools.filter((each) => each.startsWith(MCP));
   return (
     <dl className="tool-summary">
@@ -42,7 +41,7 @@ export function ToolSummary({ report }: { readonly report: AgentReport }): React
           <dt>MCP</dt>
           <dd>
             <Tools names={fromServers} />{" "}
-            <span className="dim">Tools of MCP servers are known only in a session, so they are not checked here.</span>
+            <span className="dim">MCP tools are known only in a session, so they are not checked here.</span>
           </dd>
         </div>
       )}

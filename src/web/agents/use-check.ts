@@ -6,14 +6,14 @@ import { asClientError } from "../state/server-store.ts";
 const PAUSE_MS = 250;
 
 export interface Check {
-  /** The newest answer. It stays until the next one arrives. */
+  /** The newest answer, which is kept until the next one arrives. */
   readonly check?: AgentFileCheck | undefined;
   readonly error?: string | undefined;
   /** Whether the answer is about the current text. */
   readonly isCurrent: boolean;
 }
 
-/** Makes the server check the text whenever the user pauses. Undefined if there is nothing to check yet. */
+/** Has the server check a draft whenever the user pauses. `draft` is undefined if there is nothing to check yet. */
 export function useCheck(
   draft: AgentDraft | { readonly agent: string; readonly text: string } | undefined,
   worker: string | undefined,

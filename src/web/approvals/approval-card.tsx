@@ -1,4 +1,4 @@
-import { type KeyboardEvent, type ReactNode, useCallback, useRef, useState } from "react";
+import { type KeyboardEvent, type MouseEvent, type ReactNode, useCallback, useId, useRef, useState } from "react";
 import { approvalText, type NewAnswer } from "../../client/index.ts";
 import { showExactly } from "../../lib/portable.ts";
 import { canonicalToolName, type Line, type WaitingApproval } from "../../protocol/index.ts";
@@ -12,32 +12,34 @@ import { useServer } from "../state/server-context.ts";
 import { placeOf } from "./change-place.ts";
 import { EditInput } from "./edit-input.tsx";
 import { QuestionForm } from "./question-form.tsx";
+import { useReadTime } from "./read-time.ts";
 
 interface ApprovalCardProps {
   readonly approval: WaitingApproval;
-  /** Names of the agents from the main agent down to the one that asks. */
+  /** Names of the agents from the main agent down to the one that is asking. */
   readonly path: string;
-  /** Called when the request is answered, with whether the card has the focus. */
-  readonly onAnswer?: ((hadFocus: boolean) => void) | undefined;
+  /** Changes when the card moves to another place on the page. */
+  readonly place: string;
 }
 
 type Open = "deny" | "edit" | undefined;
 
 /** A request for approval: everything that the call would do, why it needs approval, and the possible answers. */
-export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }: ApprovalCardProps): ReactNode {
+export function ApprovalCard({ approval, path, place }: ApprovalCardProps): ReactNode {
+  const { question, askedAt } = approval;
   const { sessionId, requestId, call, always, questions = [] } = question;
   const session = useServer().client.sessions.open(sessionId);
   const { outcome, isBusy, send } = useReceipts();
   const [open, setOpen] = useState<Open>();
   const card = useRef<HTMLElement>(null);
+  const { isReady, restart, handlers } = useReadTime(place);
   const now = useNow();
+  const ruleId = useId();
   const [rule] = always;
   const title = questions.length > 0 ? "Question" : canonicalToolName(call.name);
 
   const answer = async (given: NewAnswer): Promise<void> => {
     if (isBusy) return;
-    // The card may have been removed before the receipt arrives.
-    onAnswer?.(card.current?.contains(document.activeElement) ?? false);
     await send(() => session.answer(requestId, given));
   };
   const allow = (): void => void answer({ answer: "allow" });
@@ -58,6 +60,8 @@ export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }
     // While a form is open, the keys would answer the unchanged call.
     if (isTyping || open !== undefined || questions.length > 0) return;
     if (event.ctrlKey || event.metaKey || event.altKey) return;
+    // A key that is held down must not answer one request after the other.
+    if (event.repeat) return;
     const actions: Readonly<Record<string, () => void>> = {
       y: allow,
       a: allowAlways,
@@ -67,8 +71,14 @@ export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }
     const action = actions[event.key];
     if (action === undefined) return;
     event.preventDefault();
-    action();
+    if (isReady) action();
+    else restart();
   };
+  /** Ignores clicks that may be meant for the request that was here before, such as the second one of a double click. */
+  const onClick = (action: () => void) => (event: MouseEvent) => {
+    if (isReady && event.detail <= 1) action();
+  };
+  const isHeld = isBusy || !isReady;
   return (
     // The keys work in the whole card, so that users can read it and answer without moving to a button.
     <section
@@ -78,7 +88,9 @@ export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }
       ref={card}
       tabIndex={0}
       onKeyDown={onKeyDown}
+      {...handlers}
       data-request={requestId}
+      data-landing
     >
       <p className="approval-head">
         <b>{showExactly(title)}</b>
@@ -101,23 +113,28 @@ export function ApprovalCard({ approval: { question, askedAt }, path, onAnswer }
             <DenyForm isBusy={isBusy} onDeny={(message) => void answer({ answer: "deny", message })} onCancel={close} />
           ) : (
             <div className="actions">
-              <button type="button" className="primary" disabled={isBusy} onClick={allow}>
+              <button type="button" className="primary" aria-disabled={isHeld} onClick={onClick(allow)}>
                 Allow once <kbd>y</kbd>
               </button>
               {rule !== undefined && (
-                <button type="button" disabled={isBusy} onClick={allowAlways} title="For the rest of this session">
-                  Always: <ExactLine text={rule} /> <kbd>a</kbd>
+                <button type="button" aria-disabled={isHeld} onClick={onClick(allowAlways)} aria-describedby={ruleId}>
+                  Always <kbd>a</kbd>
                 </button>
               )}
               <span className="pair">
-                <button type="button" disabled={isBusy} onClick={() => setOpen("edit")}>
+                <button type="button" aria-disabled={isHeld} onClick={onClick(() => setOpen("edit"))}>
                   Change… <kbd>e</kbd>
                 </button>
-                <button type="button" disabled={isBusy} onClick={() => setOpen("deny")}>
+                <button type="button" aria-disabled={isHeld} onClick={onClick(() => setOpen("deny"))}>
                   Deny… <kbd>n</kbd>
                 </button>
               </span>
             </div>
+          )}
+          {rule !== undefined && open === undefined && (
+            <p id={ruleId} className="dim rule">
+              Always allows <ExactLine text={rule} /> for the rest of this session.
+            </p>
           )}
         </>
       )}
@@ -167,7 +184,7 @@ interface PlacedDiffProps {
   readonly path: string;
 }
 
-/** Shows a change with its line numbers in the file, which are known from what the agent has read. */
+/** Shows a change with its line numbers in the file, which are determined from what the agent has read. */
 function PlacedDiff({ question: { sessionId, agentId }, before, after, path }: PlacedDiffProps): ReactNode {
   const { client } = useServer();
   const { value: first } = useLoaded(
@@ -183,7 +200,7 @@ function PlacedDiff({ question: { sessionId, agentId }, before, after, path }: P
 
 const changeFields: ReadonlySet<string> = new Set(["old_string", "new_string", "content"]);
 
-/** Returns what a call changes in a file, if its inputs say so. */
+/** Returns the text before and after the change that a call would make; undefined if its inputs do not contain them. */
 function changeIn(
   tool: string,
   others: readonly { readonly field: string; readonly value: string }[],

@@ -18,7 +18,7 @@ export function placeOf(text: string, path: string, lines: readonly Line[]): num
     const { content, details } = line.result;
     if (typeof details?.["path"] !== "string" || !isSameFile(details["path"], path)) continue;
     const { diff } = details;
-    // A change may have moved what was read before.
+    // A change may have moved the lines that were read before it.
     if (typeof diff === "string") return onlyPlace(text, changedPart(diff));
     const place = canonicalToolName(line.name) === "Read" ? onlyPlace(text, readPart(content)) : undefined;
     if (place !== undefined) return place;

@@ -1,4 +1,4 @@
-import { type FormEvent, type ReactNode, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type ReactNode, useState } from "react";
 import { isRecord, showExactly } from "../../lib/portable.ts";
 import { ExactText } from "../parts/exact-text.tsx";
 
@@ -22,7 +22,10 @@ export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProp
       : Object.fromEntries(names.map((name) => [name, String(fields?.[name])])),
   );
   const [error, setError] = useState("");
-  const save = (event: FormEvent): void => {
+  const onKeyDown = (event: KeyboardEvent): void => {
+    if (event.key === "Enter" && (event.ctrlKey || event.metaKey) && !event.repeat) save(event);
+  };
+  const save = (event: FormEvent | KeyboardEvent): void => {
     event.preventDefault();
     const edited = names.length === 0 ? parseFields(texts[WHOLE] ?? "") : { ...fields, ...texts };
     if (edited === undefined) setError("This is not a JSON object. Check quotes, commas and braces.");
@@ -40,6 +43,7 @@ export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProp
             rows={Math.min(12, Math.max(1, text.split("\n").length))}
             value={text}
             spellCheck={false}
+            onKeyDown={onKeyDown}
             onChange={({ target }) => setTexts({ ...texts, [name]: target.value })}
           />
           {hidesSomething(text) && (
@@ -58,7 +62,7 @@ export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProp
       <p className="dim">Rules and hooks check the new input, and can still deny it.</p>
       <div className="actions">
         <button type="submit" className="primary" disabled={isBusy}>
-          Allow the edited call
+          Allow the edited call <kbd>Ctrl ⏎</kbd>
         </button>
         <button type="button" onClick={onCancel}>
           Cancel <kbd>Esc</kbd>
@@ -68,7 +72,7 @@ export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProp
   );
 }
 
-/** Returns whether a text field would not show the text exactly, apart from line breaks and indentation. */
+/** Returns whether a text field would fail to show the text exactly, apart from line breaks and indentation. */
 function hidesSomething(text: string): boolean {
   return text.split("\n").some((line) => {
     const shown = line.replace(/^ +/, "");
@@ -76,7 +80,7 @@ function hidesSomething(text: string): boolean {
   });
 }
 
-/** Returns the text inputs: first what the call does or writes, then where, then the others. */
+/** Returns the names of the text inputs: first what the call does or writes, then where, then all others. */
 function textFields(fields: Readonly<Record<string, unknown>>): readonly string[] {
   const rank = (name: string): number => {
     const index = order.indexOf(name);

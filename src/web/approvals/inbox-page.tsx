@@ -1,6 +1,8 @@
-import type { ReactNode } from "react";
-import type { WaitingApproval } from "../../protocol/index.ts";
+import { type ReactNode, useCallback } from "react";
+import type { AgentInfo, SessionId, SessionInfo, WaitingApproval } from "../../protocol/index.ts";
 import { groupBy } from "../parts/group-by.ts";
+import { useLoaded } from "../parts/use-loaded.ts";
+import { pathLabel } from "../session/agent-words.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
@@ -15,27 +17,47 @@ export function InboxPage(): ReactNode {
       <h1>Waiting for you</h1>
       {approvals.length === 0 && (
         <p className="dim empty">
-          No requests are waiting. The title of this tab shows their number as soon as there are any.
+          No requests are waiting. When there are any, the title of this tab shows their number.
         </p>
       )}
-      {[...groups].map(([id, requests]) => {
-        const session = sessions?.find((each) => each.id === id);
-        return (
-          <article key={id} aria-label={`Requests in ${session?.title ?? id}`}>
-            <p className="inbox-where">
-              <a href={linkTo({ page: "session", id, agent: requests[0]?.question.agentId })}>{session?.title ?? id}</a>
-              <span className="dim"> {session?.worker}</span>
-            </p>
-            <RequestList approvals={requests} pathOf={pathOf} />
-          </article>
-        );
-      })}
+      {/* When a session has no more requests, the focus goes to the next session's. */}
+      <div>
+        {[...groups].map(([id, requests]) => (
+          <SessionRequests key={id} id={id} session={sessions?.find((each) => each.id === id)} approvals={requests} />
+        ))}
+      </div>
     </main>
   );
 }
 
-/** The names of the agents in between are unknown here. */
-function pathOf({ path, agentType }: WaitingApproval["question"]): string {
-  const between = path.length > 2 ? ["…"] : [];
-  return ["main", ...between, ...(path.length > 0 ? [agentType] : [])].join(" › ");
+interface SessionRequestsProps {
+  readonly id: SessionId;
+  readonly session: SessionInfo | undefined;
+  readonly approvals: readonly WaitingApproval[];
+}
+
+/** One session's open requests. */
+function SessionRequests({ id, session, approvals }: SessionRequestsProps): ReactNode {
+  const { client } = useServer();
+  const asking = [...new Set(approvals.flatMap(({ question }) => question.path))].sort().join(" ");
+  // The agents' names and tasks are not part of a request. They are loaded again when another agent asks.
+  const { value: agents = [] } = useLoaded(
+    useCallback(async () => (asking === "" ? [] : client.sessions.open(id).agents()), [client, id, asking]),
+  );
+  const title = session?.title ?? id;
+  return (
+    <article aria-label={`Requests in ${title}`}>
+      <p className="inbox-where">
+        <a href={linkTo({ page: "session", id, agent: approvals[0]?.question.agentId })}>{title}</a>
+        <span className="dim"> {session?.worker}</span>
+      </p>
+      <RequestList approvals={approvals} pathOf={(question) => pathOf(question, agents)} />
+    </article>
+  );
+}
+
+/** Returns the names of the agents down to the one that is asking. Until they are loaded, only its type is known. */
+function pathOf({ path, agentType }: WaitingApproval["question"], agents: readonly AgentInfo[]): string {
+  const known = new Map(agents.map((agent) => [agent.agentId, agent]));
+  return pathLabel(path.map((id, index) => known.get(id) ?? (index === path.length - 1 ? { agentType } : undefined)));
 }

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useRef, useState } from "react";
 import { approvalText, type NewAnswer } from "../../client/index.ts";
 import { plural } from "../../lib/portable.ts";
 import { canonicalToolName, type WaitingApproval } from "../../protocol/index.ts";
+import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
 import { Signs } from "../parts/exact-text.tsx";
 import { groupBy } from "../parts/group-by.ts";
 import { useServer } from "../state/server-context.ts";
@@ -10,9 +11,9 @@ import { ApprovalCard } from "./approval-card.tsx";
 import { requestWanted } from "./request-wanted.ts";
 
 interface RequestListProps {
-  /** Requests of one session. */
+  /** One session's requests. */
   readonly approvals: readonly WaitingApproval[];
-  /** Returns the names of the agents down to the one that asks. */
+  /** Returns the names of the agents down to the one that is asking. */
   readonly pathOf: (question: WaitingApproval["question"]) => string;
 }
 
@@ -23,31 +24,27 @@ const FEW = 3;
 export function RequestList({ approvals, pathOf }: RequestListProps): ReactNode {
   const list = useRef<HTMLDivElement>(null);
   const [first, setFirst] = useState<string>();
-  const hadFocus = useRef(false);
   const isWanted = useStore(requestWanted);
   const chosen = approvals.find(({ question }) => question.requestId === first) ?? approvals[0];
   const cards = approvals.length <= FEW || chosen === undefined ? approvals : [chosen];
   const others = approvals.filter((each) => !cards.includes(each));
-  const ids = cards.map(({ question }) => question.requestId).join(" ");
+  const ids = cards.map(({ question }) => question.requestId);
   useEffect(() => {
     const card = list.current?.querySelector<HTMLElement>("[data-request]");
-    // When its card is removed, the focus is lost, unless the user has moved it.
-    const isLost = hadFocus.current && document.activeElement === document.body;
-    if (!card || (!isLost && !isWanted)) return;
-    hadFocus.current = false;
+    const heading = list.current?.closest("section, main")?.querySelector("h1, h2");
+    // The heading has the focus after the last request was answered, and while there is none.
+    if (!card || (!isWanted && document.activeElement !== heading)) return;
     requestWanted.set(false);
     card.focus();
-  }, [ids, isWanted]);
+  }, [ids[0], isWanted]);
   return (
     <div ref={list}>
-      {cards.map((approval) => (
+      {cards.map((approval, index) => (
         <ApprovalCard
           key={approval.question.requestId}
           approval={approval}
           path={pathOf(approval.question)}
-          onAnswer={(had) => {
-            hadFocus.current = had;
-          }}
+          place={ids.slice(0, index + 1).join(" ")}
         />
       ))}
       {others.length > 0 && <OtherRequests others={others} pathOf={pathOf} onShow={setFirst} />}
@@ -76,10 +73,18 @@ function OtherRequests({ others, pathOf, onShow }: OtherRequestsProps): ReactNod
 }
 
 /**
- * Requests are of the same kind if they are for the same tool and the same reason. Each question is a kind of its own.
+ * Returns a request's kind. Requests are of the same kind if they have the same tool and the same reason. Each question
+ * is a kind of its own.
  */
-function kindOf({ question: { call, decision, questions = [], requestId } }: WaitingApproval): string {
-  return questions.length > 0 ? requestId : `${canonicalToolName(call.name)}: ${decision.reason}`;
+function kindOf({ question }: WaitingApproval): string {
+  const { call, questions = [], requestId } = question;
+  return questions.length > 0 ? requestId : `${canonicalToolName(call.name)}: ${kindReason(question)}`;
+}
+
+/** Returns the reason without the path of the file, which is different for each request. */
+function kindReason({ call, decision: { reason } }: WaitingApproval["question"]): string {
+  const { main } = approvalText(call);
+  return !main?.field.endsWith("path") || main.value === "" ? reason : reason.replaceAll(main.value, "the file");
 }
 
 interface SimilarRequestsProps {
@@ -88,16 +93,22 @@ interface SimilarRequestsProps {
   readonly onShow: (requestId: string) => void;
 }
 
+/** An answer that has to be confirmed, and the requests that it is for. */
+interface AskedAnswer {
+  readonly answer: NewAnswer["answer"];
+  readonly to: readonly WaitingApproval[];
+}
+
 /** Maximum number of requests that are answered at the same time. */
 const AT_ONCE = 4;
 
 /** Requests of one kind, each with its whole input, which can be answered together. Each one gets its own answer. */
 function SimilarRequests({ requests, pathOf, onShow }: SimilarRequestsProps): ReactNode {
   const { client } = useServer();
-  const [asked, setAsked] = useState<"allow" | "deny">();
+  const [asked, setAsked] = useState<AskedAnswer>();
   const [note, setNote] = useState("");
-  const answerAll = async (answer: NewAnswer["answer"]): Promise<void> => {
-    const waiting = [...requests];
+  const answerAll = async ({ answer, to }: AskedAnswer): Promise<void> => {
+    const waiting = [...to];
     let [done, failed] = [0, 0];
     setAsked(undefined);
     const work = async (): Promise<void> => {
@@ -115,13 +126,13 @@ function SimilarRequests({ requests, pathOf, onShow }: SimilarRequestsProps): Re
     await Promise.all(Array.from({ length: AT_ONCE }, work));
   };
   const [{ question } = { question: undefined }] = requests;
+  const reason = question === undefined ? "" : kindReason(question);
   const isQuestion = (question?.questions?.length ?? 0) > 0;
-  const count = plural(requests.length, "request");
+  const name = canonicalToolName(question?.call.name ?? "");
   return (
     <div className="similar">
       <p>
-        <b>{isQuestion ? "Question" : canonicalToolName(question?.call.name ?? "")}</b>{" "}
-        <span className="dim">{isQuestion ? "" : question?.decision.reason}</span>
+        <b>{isQuestion ? "Question" : name}</b> <span className="dim">{isQuestion ? "" : reason}</span>
       </p>
       <ul>
         {requests.map(({ question: each }) => (
@@ -135,26 +146,27 @@ function SimilarRequests({ requests, pathOf, onShow }: SimilarRequestsProps): Re
       </ul>
       {!isQuestion && requests.length > 1 && (
         <div className="actions">
-          {asked === undefined ? (
-            <>
-              <button type="button" onClick={() => setAsked("allow")}>
-                Allow these {requests.length}…
-              </button>
-              <button type="button" onClick={() => setAsked("deny")}>
-                Deny these {requests.length}…
-              </button>
-            </>
-          ) : (
-            <>
-              <button type="button" className="primary" onClick={() => void answerAll(asked)}>
-                {asked === "allow" ? `Allow ${count}, once each` : `Deny ${count}`}
-              </button>
-              <button type="button" onClick={() => setAsked(undefined)}>
-                Cancel
-              </button>
-            </>
-          )}
+          <button type="button" onClick={() => setAsked({ answer: "allow", to: requests })}>
+            Allow these {requests.length}…
+          </button>
+          <button type="button" onClick={() => setAsked({ answer: "deny", to: requests })}>
+            Deny these {requests.length}…
+          </button>
         </div>
+      )}
+      {asked !== undefined && (
+        <ConfirmDialog
+          title={`${asked.answer === "allow" ? "Allow" : "Deny"} ${plural(asked.to.length, "request")}?`}
+          action={
+            asked.answer === "allow"
+              ? `Allow ${plural(asked.to.length, "request")}, once each`
+              : `Deny ${plural(asked.to.length, "request")}`
+          }
+          onConfirm={() => void answerAll(asked)}
+          onCancel={() => setAsked(undefined)}
+        >
+          {name}: {reason} Requests that arrive from now on are not included.
+        </ConfirmDialog>
       )}
       <p className="receipt dim" role="status">
         {note}

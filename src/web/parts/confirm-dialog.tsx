@@ -1,4 +1,5 @@
-import { type ReactNode, useEffect, useId, useRef } from "react";
+import { type ReactNode, useId } from "react";
+import { useModal } from "./use-modal.ts";
 
 interface ConfirmDialogProps {
   readonly title: string;
@@ -13,14 +14,11 @@ interface ConfirmDialogProps {
   readonly error?: string;
 }
 
-/** Asks for confirmation of an action that can't be undone. Escape cancels, and the focus starts on Cancel. */
+/** Asks for confirmation of an action. Escape cancels, and the focus starts on Cancel. */
 export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
   const { title, children, action, onConfirm, onCancel, isBusy = false, error = "" } = props;
-  const dialog = useRef<HTMLDialogElement>(null);
+  const dialog = useModal();
   const id = useId();
-  useEffect(() => {
-    dialog.current?.showModal();
-  }, []);
   return (
     <dialog
       ref={dialog}

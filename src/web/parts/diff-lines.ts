@@ -6,7 +6,7 @@ export interface DiffLine {
   readonly after?: number | undefined;
 }
 
-/** Returns the lines of a unified diff. The names of the file are left out. */
+/** Returns the lines of a unified diff, without the lines that name the file. */
 export function linesOf(diff: string): readonly DiffLine[] {
   const lines: DiffLine[] = [];
   let [before, after] = [0, 0];
@@ -34,7 +34,12 @@ const MANY = 250_000;
  * first line in the file, if it is known.
  */
 export function changedLines(before: string, after: string, first?: number): readonly DiffLine[] {
-  const [old, next] = [before, after].map((text) => (text === "" ? [] : text.split("\n"))) as [string[], string[]];
+  // A line break at the end is shown only if the change adds or removes it.
+  const isWhole = [before, after].every((text) => text === "" || text.endsWith("\n"));
+  const [old, next] = [before, after].map((text) => {
+    if (text === "") return [];
+    return (isWhole ? text.slice(0, -1) : text).split("\n");
+  }) as [string[], string[]];
   const kept = old.length * next.length > MANY ? [] : commonLines(old, next);
   const numberOf = (index: number): number | undefined => (first === undefined ? undefined : first + index);
   const lines: DiffLine[] = [];

@@ -6,7 +6,7 @@ import { Signs } from "./exact-text.tsx";
 interface DiffProps {
   /** A unified diff. */
   readonly text: string;
-  /** Path of the file, for its language. */
+  /** Path of the file, which determines its language. */
   readonly path: string;
 }
 

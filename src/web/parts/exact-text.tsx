@@ -25,7 +25,7 @@ export function ExactLine({ text }: { readonly text: string }): ReactNode {
 interface SignsProps {
   /** Text in which misleading characters have already been replaced with symbols, such as a call's description. */
   readonly text: string;
-  /** Whether the text continues on a new line after the symbol of a line break. */
+  /** Whether the text continues on a new line after the symbol for a line break. */
   readonly breaksLines?: boolean;
 }
 

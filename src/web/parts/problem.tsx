@@ -2,7 +2,7 @@ import type { ReactNode } from "react";
 
 interface ProblemProps {
   readonly title: string;
-  /** Set if it is all that the page shows. */
+  /** Set if the page shows nothing else. */
   readonly isPage?: true | undefined;
   /** What happened and what to do. */
   readonly children: ReactNode;

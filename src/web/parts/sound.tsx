@@ -30,7 +30,7 @@ export function SoundButton(): ReactNode {
       className="quiet sound"
       aria-pressed={on}
       onClick={change}
-      title="Plays a sound when an agent asks for something"
+      title="Plays a sound when an agent needs an answer"
     >
       Sound: {on ? "on" : "off"}
     </button>

@@ -9,8 +9,8 @@ interface Loaded<Value> {
 }
 
 /**
- * Loads a value when the component is shown, and again when the function changes. The previous value stays until then.
- * Ignores responses that arrive too late.
+ * Loads a value when the component is shown, and again when the function changes. The previous value is kept until the
+ * new one arrives. Ignores responses that arrive too late.
  */
 export function useLoaded<Value>(load: () => Promise<Value>): Loaded<Value> {
   const [loaded, setLoaded] = useState<Loaded<Value>>({});

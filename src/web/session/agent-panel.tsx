@@ -1,21 +1,25 @@
 import { type ReactNode, useEffect, useState } from "react";
 import { type AgentView, type SessionView, stateOf, tokensOf } from "../../client/index.ts";
 import { formatCount, plural } from "../../lib/portable.ts";
-import { type ContextReport, MAIN_AGENT } from "../../protocol/index.ts";
+import { type ContextReport, MAIN_AGENT, type SessionInfo } from "../../protocol/index.ts";
+import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
 import { formatCost, formatTokens } from "../parts/format.ts";
 import { useServer } from "../state/server-context.ts";
 import { nameOf, pathWords, stateLine, typeOf } from "./agent-words.ts";
+import { COLORS, contextColors } from "./context-colors.ts";
 import { useReceipts } from "./receipts.ts";
+import { SessionActions } from "./session-actions.tsx";
 import { useNames, useSessionId } from "./session-context.ts";
 
 interface AgentPanelProps {
   readonly agent: AgentView;
   readonly view: SessionView;
-  readonly isDeleted: boolean;
+  /** Undefined if the session was deleted. */
+  readonly info: SessionInfo | undefined;
 }
 
 /** Shows an agent's details and the actions for it. */
-export function AgentPanel({ agent, view, isDeleted }: AgentPanelProps): ReactNode {
+export function AgentPanel({ agent, view, info }: AgentPanelProps): ReactNode {
   const { usage, end } = agent;
   const filesChanged = end?.facts.filesChanged ?? [];
   const rows: readonly (readonly [string, ReactNode])[] = [
@@ -23,7 +27,7 @@ export function AgentPanel({ agent, view, isDeleted }: AgentPanelProps): ReactNo
     ...(agent.path.length > 0 ? [["Path", pathWords(view, agent.path)] as const] : []),
     ["Model", agent.model],
     ["Mode", agent.permissionMode ?? "default"],
-    ["Turns", agent.maxTurns === undefined ? agent.turns : `${agent.turns} of ${agent.maxTurns}`],
+    ["Turns", turnWords(agent)],
     ["Calls", agent.toolCalls],
     ...(agent.denied.length > 0 ? [["Denied", agent.denied.length] as const] : []),
     ...(filesChanged.length > 0 ? [["Files changed", filesChanged.join(", ")] as const] : []),
@@ -36,7 +40,7 @@ export function AgentPanel({ agent, view, isDeleted }: AgentPanelProps): ReactNo
       <h2>
         {nameOf(agent)} <span className="plain">{typeOf(agent)}</span>
       </h2>
-      {!isDeleted && <AgentActions key={agent.agentId} agent={agent} isAnyActive={view.running.length > 0} />}
+      {info !== undefined && <AgentActions key={agent.agentId} agent={agent} running={view.running.length} />}
       <dl className="facts">
         {rows.map(([name, value]) => (
           <div key={name}>
@@ -46,52 +50,76 @@ export function AgentPanel({ agent, view, isDeleted }: AgentPanelProps): ReactNo
         ))}
       </dl>
       <ContextWindow agent={agent} />
+      {info !== undefined && agent.agentId === MAIN_AGENT && <SessionActions info={info} main={agent} />}
     </>
   );
 }
 
-interface AgentActionsProps {
-  readonly agent: AgentView;
-  /** Whether any of the session's agents has a run in progress. */
-  readonly isAnyActive: boolean;
+/** Says how many turns an agent has had. Its limit applies to each run. */
+function turnWords({ turns, maxTurns, before }: AgentView): string {
+  if (maxTurns === undefined) return String(turns);
+  return before.turns === 0
+    ? `${turns} of ${maxTurns}`
+    : `${turns} (${turns - before.turns} of ${maxTurns} in this run)`;
 }
 
-function AgentActions({ agent, isAnyActive }: AgentActionsProps): ReactNode {
+interface AgentActionsProps {
+  readonly agent: AgentView;
+  /** Number of the session's agents that have a run in progress. */
+  readonly running: number;
+}
+
+function AgentActions({ agent, running }: AgentActionsProps): ReactNode {
   const named = useNames();
   const session = useServer().client.sessions.open(useSessionId());
   const { outcome, isBusy, send } = useReceipts();
+  const [isAsking, setIsAsking] = useState(false);
   const { agentId, background } = agent;
   const isMain = agentId === MAIN_AGENT;
   const isOver = ["idle", "ended"].includes(stateOf(agent));
   const mayResume =
     isOver && (agent.isCutOff === true || (agent.end !== undefined && agent.end.outcome !== "succeeded"));
+  const run = (command: Parameters<typeof send>[0]) => (): void => {
+    if (!isBusy) void send(command);
+  };
+  const stopAll = (): void => {
+    setIsAsking(false);
+    run(() => session.stop("tree"))();
+  };
   return (
     <>
+      {isAsking && (
+        <ConfirmDialog
+          title="Stop all agents?"
+          action={`Stop ${plural(running, "agent")}`}
+          onConfirm={stopAll}
+          onCancel={() => setIsAsking(false)}
+        >
+          {plural(running, "agent")} {running === 1 ? "is" : "are"} working. What they are doing is interrupted. Each
+          one can be resumed.
+        </ConfirmDialog>
+      )}
       <div className="actions">
         {!isOver && (
-          <button
-            type="button"
-            disabled={isBusy}
-            onClick={() => void send(() => session.stop(isMain ? "turn" : agentId))}
-          >
+          <button type="button" aria-disabled={isBusy} onClick={run(() => session.stop(isMain ? "turn" : agentId))}>
             Stop
           </button>
         )}
-        {isAnyActive && (
-          <button type="button" disabled={isBusy} onClick={() => void send(() => session.stop("tree"))}>
-            Stop all agents
+        {running > 0 && (
+          <button type="button" aria-disabled={isBusy} onClick={() => (running > 1 ? setIsAsking(true) : stopAll())}>
+            Stop all agents{running > 1 ? "…" : ""}
           </button>
         )}
         {mayResume && (
-          <button type="button" disabled={isBusy} onClick={() => void send(() => session.resume(agentId))}>
+          <button type="button" aria-disabled={isBusy} onClick={run(() => session.resume(agentId))}>
             Resume
           </button>
         )}
         {!isOver && !isMain && (
           <button
             type="button"
-            disabled={isBusy}
-            onClick={() => void send(() => (background ? session.foreground(agentId) : session.background(agentId)))}
+            aria-disabled={isBusy}
+            onClick={run(() => (background ? session.foreground(agentId) : session.background(agentId)))}
           >
             {background ? "Make its parent wait" : "Move to background"}
           </button>
@@ -127,11 +155,15 @@ function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
   }, [client, id, agentId, contextTokens]);
   if (report === undefined || report.agentId !== agentId) return null;
   const { used, window, parts } = report;
-  /** The first bar shows how full the window is, the last one what fills it. */
+  /** Lengths of the bars. The first bar shows how full the window is, the last one shows what fills it. */
   const lengths = window === undefined ? [used] : [window, used];
   const shown = parts.slice(0, COLORS);
   const others = parts.slice(COLORS).reduce((sum, { tokens }) => sum + tokens, 0);
-  const all = others > 0 ? [...shown, { name: plural(parts.length - COLORS, "other part"), tokens: others }] : shown;
+  const colors = contextColors(shown.map(({ name }) => name));
+  const all = [
+    ...shown.map((part, index) => ({ ...part, color: `part-${colors[index]}` })),
+    ...(others > 0 ? [{ name: plural(parts.length - COLORS, "other part"), tokens: others, color: "part-other" }] : []),
+  ];
   return (
     <div className="context">
       <h3>
@@ -140,15 +172,15 @@ function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
       </h3>
       {lengths.map((length, row) => (
         <div key={row} className="context-bar" aria-hidden="true">
-          {all.map(({ name, tokens }) => (
-            <span key={name} className={`part ${kindOf(name)}`} style={{ width: percent(tokens, length, 2) }} />
+          {all.map(({ name, tokens, color }) => (
+            <span key={name} className={`part ${color}`} style={{ width: percent(tokens, length, 2) }} />
           ))}
         </div>
       ))}
       <ul>
-        {all.map(({ name, tokens }) => (
+        {all.map(({ name, tokens, color }) => (
           <li key={name}>
-            <span className={`part ${kindOf(name)}`} aria-hidden="true" />
+            <span className={`part ${color}`} aria-hidden="true" />
             {name}
             <span className="number">{formatTokens(tokens)}</span>
           </li>
@@ -162,25 +194,6 @@ function ContextWindow({ agent }: { readonly agent: AgentView }): ReactNode {
     </div>
   );
 }
-
-const COLORS = 7;
-
-/** Returns the kind of a part, which always has the same color. */
-function kindOf(name: string): string {
-  return kinds.find(([word]) => name.includes(word))?.[1] ?? "part-other";
-}
-
-const kinds: readonly (readonly [string, string])[] = [
-  ["results of", "part-results"],
-  ["tool calls", "part-calls"],
-  ["tools", "part-tools"],
-  ["system", "part-system"],
-  ["notes", "part-notes"],
-  ["prompt", "part-prompts"],
-  ["message", "part-prompts"],
-  ["answer", "part-answers"],
-  ["response", "part-answers"],
-];
 
 function percent(part: number, whole: number, digits = 0): string {
   const value = whole === 0 ? 0 : (100 * part) / whole;

@@ -1,5 +1,14 @@
 import { useVirtualizer } from "@tanstack/react-virtual";
-import { type KeyboardEvent, memo, type ReactNode, useEffect, useRef, useState, useSyncExternalStore } from "react";
+import {
+  type KeyboardEvent,
+  memo,
+  type ReactNode,
+  useCallback,
+  useEffect,
+  useRef,
+  useState,
+  useSyncExternalStore,
+} from "react";
 import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
 import { formatCount } from "../../lib/portable.ts";
 import type { AgentId } from "../../protocol/index.ts";
@@ -8,12 +17,8 @@ import { formatAge, formatCost } from "../parts/format.ts";
 import { useNow } from "../state/clock.ts";
 import { goTo } from "../state/route.ts";
 import { doingWords, nameOf, toneOf, typeOf } from "./agent-words.ts";
-import { FEW, type GroupRow, type TreeRow } from "./tree-rows.ts";
+import type { AgentRow, GroupRow, TreeRow } from "./tree-rows.ts";
 
-/** Heights of rows with two lines of text, with three on narrow screens, and with one. */
-const ROW = 48;
-const HIGH_ROW = 68;
-const LOW_ROW = 28;
 const NARROW = "(max-width: 1199px)";
 /** Number of agents above which a search field is shown. */
 const MANY = 12;
@@ -42,20 +47,19 @@ export function AgentTree({
   onSearch,
   liveAt,
 }: AgentTreeProps): ReactNode {
-  /** Key of the group that the keyboard applies to, if it does not apply to the selected agent. */
+  /** Key of the group that has the keyboard focus; undefined if the selected agent has it. */
   const [groupKey, setGroupKey] = useState<string>();
   const scroller = useRef<HTMLDivElement>(null);
   const isSearched = search.trim() !== "";
-  const isLow = view.agents.length > FEW;
   const isNarrow = useMedia(NARROW);
-  const height = isLow ? LOW_ROW : isNarrow ? HIGH_ROW : ROW;
   const virtual = useVirtualizer({
     count: rows.length,
     getScrollElement: () => scroller.current,
-    estimateSize: () => height,
+    estimateSize: (at) => heightOf(rows[at], isNarrow),
+    // A new function makes the list compute the places of its rows again.
+    getItemKey: useCallback((at: number) => rowId(rows[at]), [rows, isNarrow]),
     overscan: 8,
   });
-  useEffect(() => virtual.measure(), [height, virtual]);
   const groupIndex = rows.findIndex((row) => row.kind === "group" && row.key === groupKey);
   const agentIndex = rows.findIndex((row) => row.kind === "agent" && row.agent.agentId === selected);
   const index = groupIndex >= 0 ? groupIndex : agentIndex;
@@ -111,7 +115,7 @@ export function AgentTree({
       )}
       {rows.length === 0 && isSearched && <p className="dim tree-none">No agent matches.</p>}
       <div
-        className={`tree${isLow ? " low" : ""}`}
+        className={active === undefined ? "tree" : "tree has-active"}
         ref={scroller}
         role="tree"
         tabIndex={0}
@@ -120,7 +124,7 @@ export function AgentTree({
         onKeyDown={onKeyDown}
       >
         <div className="tree-inner" style={{ height: virtual.getTotalSize() }}>
-          {virtual.getVirtualItems().map(({ index: at, start }) => {
+          {virtual.getVirtualItems().map(({ index: at, start, size }) => {
             const row = rows[at];
             if (row === undefined) return null;
             return row.kind === "group" ? (
@@ -128,6 +132,7 @@ export function AgentTree({
                 key={row.key}
                 row={row}
                 top={start}
+                height={size}
                 isActive={row === active}
                 onToggle={() => {
                   setGroupKey(row.key);
@@ -135,13 +140,17 @@ export function AgentTree({
                 }}
               />
             ) : (
-              <AgentRow
+              <AgentLine
                 key={row.agent.agentId}
                 agent={row.agent}
+                parent={row.parent}
                 level={row.level}
+                form={row.form}
                 top={start}
+                height={size}
                 liveAt={liveAt.get(row.agent.agentId) ?? 0}
                 isSelected={row.agent.agentId === selected}
+                isActive={row === active}
                 onSelect={() => select(row.agent)}
               />
             );
@@ -152,21 +161,31 @@ export function AgentTree({
   );
 }
 
+/** Returns the height of a row in pixels. On narrow screens, an agent's type has a line of its own. */
+function heightOf(row: TreeRow | undefined, isNarrow: boolean): number {
+  if (row?.kind !== "agent") return 48;
+  if (row.form === "line") return 28;
+  return isNarrow && row.form === "whole" && typeOf(row.agent) !== "" ? 68 : 48;
+}
+
 /** Returns the id of a row's element. */
-function rowId(row: TreeRow): string {
+function rowId(row: TreeRow | undefined): string {
+  if (row === undefined) return "";
   return row.kind === "agent" ? `agent-${row.agent.agentId}` : `group-${row.key.replaceAll(/\s/g, "-")}`;
 }
 
-interface GroupRowProps {
+interface GroupLineProps {
   readonly row: GroupRow;
   readonly top: number;
-  /** Whether the keyboard applies to the group. */
+  readonly height: number;
+  /** Whether the group has the keyboard focus. */
   readonly isActive: boolean;
   readonly onToggle: () => void;
 }
 
-function GroupLine({ row, top, isActive, onToggle }: GroupRowProps): ReactNode {
+function GroupLine({ row, top, height, isActive, onToggle }: GroupLineProps): ReactNode {
   const { state, type, members, isOpen } = row;
+  const [first] = members;
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
     // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus and names the active item
@@ -176,32 +195,47 @@ function GroupLine({ row, top, isActive, onToggle }: GroupRowProps): ReactNode {
       aria-level={1}
       aria-expanded={isOpen}
       aria-selected={false}
-      className={`group-row${isActive ? " active" : ""}`}
-      style={{ transform: `translateY(${top}px)` }}
+      className={`tree-row group-row${isActive ? " active" : ""}`}
+      style={{ transform: `translateY(${top}px)`, height }}
       onClick={onToggle}
     >
-      <span aria-hidden="true">{isOpen ? "▾" : "▸"}</span>
-      <span className="who">
-        {type} <span className="dim">{state}</span>
+      <span className="chevron" aria-hidden="true">
+        {isOpen ? "▾" : "▸"}
       </span>
-      <span className="number dim">{formatCount(members.length)}</span>
+      <span className="who">
+        <b>{type}</b>
+      </span>{" "}
+      <span className={`doing ${first === undefined ? "" : toneOf(first)}`}>{state}</span>{" "}
+      <span className="number count">{formatCount(members.length)}</span>{" "}
+      <span className="number dim">{formatCost(costOf(members))}</span>
     </div>
   );
 }
 
-interface AgentRowProps {
-  readonly agent: AgentView;
-  readonly level: number;
+/** Returns the cost of all members, or undefined if one of them is unknown. */
+function costOf(members: readonly AgentView[]): number | undefined {
+  return members.reduce<number | undefined>(
+    (sum, { costUsd }) => (sum === undefined || costUsd === undefined ? undefined : sum + costUsd),
+    0,
+  );
+}
+
+interface AgentLineProps extends Pick<AgentRow, "agent" | "parent" | "level" | "form"> {
   readonly top: number;
+  readonly height: number;
   readonly liveAt: number;
   readonly isSelected: boolean;
+  /** Whether the agent has the keyboard focus. */
+  readonly isActive: boolean;
   readonly onSelect: () => void;
 }
 
-const AgentRow = memo(function AgentRow({ agent, level, top, liveAt, isSelected, onSelect }: AgentRowProps): ReactNode {
+const AgentLine = memo(function AgentLine(props: AgentLineProps): ReactNode {
+  const { agent, parent, level, form, top, height, liveAt, isSelected, isActive, onSelect } = props;
   const now = useNow();
   const state = stateOf(agent);
   const isOver = state === "ended" || state === "idle";
+  const type = form === "whole" ? typeOf(agent) : "";
   return (
     // biome-ignore lint/a11y/useKeyWithClickEvents: the list handles the keys
     // biome-ignore lint/a11y/useFocusableInteractive: the list has the focus and names the active item
@@ -210,23 +244,31 @@ const AgentRow = memo(function AgentRow({ agent, level, top, liveAt, isSelected,
       role="treeitem"
       aria-selected={isSelected}
       aria-level={level + 1}
-      className="agent-row"
-      style={{ transform: `translateY(${top}px)`, paddingLeft: 16 + 16 * Math.min(level, 6) }}
+      className={`tree-row agent-row${isActive ? " active" : ""}`}
+      style={{ transform: `translateY(${top}px)`, height, paddingLeft: 16 + 12 * Math.min(level, 6) }}
+      title={nameOf(agent)}
       onClick={onSelect}
     >
       <span className={`dot ${toneOf(agent)}`} aria-hidden="true" />
       <span className="who">
-        <b>{nameOf(agent)}</b> <span className="dim type">{typeOf(agent)}</span>
+        <b>{nameOf(agent)}</b> <span className="dim type">{type}</span>
       </span>
       <span className="number dim">{formatCost(agent.costUsd)}</span>
-      <span className="doing">
-        {typeOf(agent) !== "" && <span className="narrow-type">{`${typeOf(agent)}\n`}</span>}
-        <Signs text={doingWords(agent)} />
-        {agent.background && !isOver && ", in the background"}
-      </span>
-      <span className="number dim age" title="Time since the last event">
-        {isOver ? "" : formatAge(now - Math.max(agent.lastEventAt, liveAt))}
-      </span>
+      {form !== "line" && (
+        <>
+          <span className={isOver ? "doing ended" : "doing"}>
+            {type !== "" && <span className="narrow-type">{`${type}\n`}</span>}
+            {parent !== undefined && `for ${nameOf(parent)}${form === "grouped" && isOver ? "" : ": "}`}
+            {!(parent !== undefined && form === "grouped" && isOver) && <Signs text={doingWords(agent)} />}
+            {agent.background && !isOver && ", in the background"}
+          </span>
+          {!isOver && (
+            <span className="number dim" title="Time since the last event">
+              {formatAge(now - Math.max(agent.lastEventAt, liveAt))}
+            </span>
+          )}
+        </>
+      )}
     </div>
   );
 });

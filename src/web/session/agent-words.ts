@@ -11,12 +11,14 @@ import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import type { Tone } from "../sessions/session-state.ts";
 
 /** Returns what distinguishes an agent from others: its name, its task, or else its type. */
-export function nameOf({ name, description, agentType }: AgentView): string {
+export function nameOf({ name, description, agentType }: Named): string {
   return name || description || agentType;
 }
 
+type Named = Pick<AgentView, "agentType"> & Partial<Pick<AgentView, "name" | "description">>;
+
 /** Returns the type of an agent, or an empty string if `nameOf` already returns it. */
-export function typeOf(agent: AgentView): string {
+export function typeOf(agent: Named): string {
   return nameOf(agent) === agent.agentType ? "" : agent.agentType;
 }
 
@@ -30,9 +32,13 @@ export function toneOf(agent: AgentView): Tone {
 
 /** Returns the names of the agents from the main agent down to this one: `main › cart (general-purpose)`. */
 export function pathWords(view: SessionView, path: readonly AgentId[]): string {
-  const names = path.map((id) => {
-    const agent = agentOf(view, id);
-    if (agent === undefined) return id;
+  return pathLabel(path.map((id) => agentOf(view, id)));
+}
+
+/** Returns the names of the main agent and the agents below it, of which some may be unknown. */
+export function pathLabel(agents: readonly (Named | undefined)[]): string {
+  const names = agents.map((agent) => {
+    if (agent === undefined) return "…";
     return typeOf(agent) === "" ? agent.agentType : `${nameOf(agent)} (${agent.agentType})`;
   });
   return [MAIN_AGENT, ...names].join(" › ");
@@ -43,7 +49,7 @@ export function doingWords(agent: AgentView): string {
   return endingWords(agent) ?? activityWords(agent);
 }
 
-/** Describes an agent's state in the same way. */
+/** Describes an agent's state. For an idle agent, says how its last run ended. */
 export function stateLine(agent: AgentView): string {
   return endingWords(agent) ?? stateWords(agent);
 }
@@ -51,16 +57,19 @@ export function stateLine(agent: AgentView): string {
 function endingWords(agent: AgentView): string | undefined {
   const { end, isCutOff } = agent;
   if (end?.reason === "parked") return PAUSED;
-  if (stateOf(agent) !== "idle" || end === undefined || end.outcome === "succeeded" || isCutOff) return undefined;
+  if (stateOf(agent) !== "idle" || end === undefined || isCutOff) return undefined;
   return endWords(end);
 }
 
 export const PAUSED = "paused by a server restart";
 
-/** Replaces agent ids in a text with names. */
+/** Replaces agent ids in a text with names, and removes those that follow a name: `Explore (call sites, ID)`. */
 export function withNames(text: string, view: SessionView): string {
-  return text.replace(/\ba[0-9a-z]{12}\b/g, (id) => {
+  return text.replace(/(?:, | \()?\ba[0-9a-z]{12}\b\)?/g, (found) => {
+    const id = found.replace(/^\W+|\W+$/g, "");
     const agent = agentOf(view, id as AgentId);
-    return agent === undefined ? id : nameOf(agent);
+    if (agent === undefined) return found;
+    if (found === `, ${id})`) return ")";
+    return found === ` (${id})` ? "" : found.replace(id, () => nameOf(agent));
   });
 }

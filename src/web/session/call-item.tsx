@@ -1,16 +1,15 @@
 import { Fragment, memo, type ReactNode, useEffect, useRef, useState } from "react";
-import { approvalText, type CallItem, isWaiting, resultWords, withoutTags } from "../../client/index.ts";
-import { formatCount, showExactly } from "../../lib/portable.ts";
-import { canonicalToolName, type ResultBlock } from "../../protocol/index.ts";
+import { approvalText, type CallItem, isWaiting, resultWords } from "../../client/index.ts";
+import { showExactly } from "../../lib/portable.ts";
+import { canonicalToolName } from "../../protocol/index.ts";
 import { CodeBlock } from "../parts/code-block.tsx";
 import { Diff } from "../parts/diff.tsx";
 import { ExactText, Signs } from "../parts/exact-text.tsx";
 import { formatAge, formatMs } from "../parts/format.ts";
 import { linkTo } from "../state/route.ts";
-import { useServer } from "../state/server-context.ts";
-import { asClientError } from "../state/server-store.ts";
 import { useStore } from "../state/store.ts";
 import { focusedCall } from "./focused-call.ts";
+import { Output } from "./output.tsx";
 import { useNames, useSessionId } from "./session-context.ts";
 
 interface CallLineProps {
@@ -85,7 +84,7 @@ function markOf(call: CallItem, missing: string | undefined): { readonly sign: s
   if (result !== undefined) {
     if (result.outcome === "cancelled") return { sign: "–", tone: "calm" };
     if (result.outcome !== "ok") return { sign: "✗", tone: "bad" };
-    // The report of an agent that was cut is not its whole work.
+    // The report of an agent that was cut does not cover all of its work.
     return result.details?.["outcome"] === "incomplete" ? { sign: "!", tone: "asking" } : { sign: "✓", tone: "good" };
   }
   if (missing !== undefined) return { sign: "–", tone: "calm" };
@@ -133,71 +132,4 @@ function CallInput({ call }: { readonly call: CallItem }): ReactNode {
 /** Returns whether a text contains no misleading characters, apart from its line breaks. */
 function isPlain(text: string): boolean {
   return text.split("\n").every((line) => showExactly(line) === line);
-}
-
-/** Number of characters to show at once. */
-const MOST = 20_000;
-/** Longer outputs are saved as a file instead, because the browser could not show them. */
-const LONGEST = 2_000_000;
-
-function Output({ content }: { readonly content: readonly ResultBlock[] }): ReactNode {
-  const text = withoutTags(content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n"));
-  const address = /retinue:\/\/result\/([\w-]+)/.exec(text)?.[1];
-  const [isWhole, setIsWhole] = useState(false);
-  if (text === "") return <p className="dim">No output.</p>;
-  return (
-    <>
-      <pre className="output" tabIndex={0}>
-        {isWhole ? text : text.slice(0, MOST)}
-      </pre>
-      {text.length > MOST && !isWhole && (
-        <button type="button" onClick={() => setIsWhole(true)}>
-          Show {formatCount(text.length - MOST)} more characters
-        </button>
-      )}
-      {address !== undefined && <WholeOutput name={address} />}
-    </>
-  );
-}
-
-/** Loads the whole output of a call if the model saw only part of it. */
-function WholeOutput({ name }: { readonly name: string }): ReactNode {
-  const session = useServer().client.sessions.open(useSessionId());
-  const [state, setState] = useState<{ readonly text?: string; readonly note?: string }>({});
-  const load = async (): Promise<void> => {
-    setState({ note: "Loading…" });
-    try {
-      const text = await session.result(name);
-      if (text.length <= LONGEST) {
-        setState({ text });
-        return;
-      }
-      save(text, `${name}.txt`);
-      setState({ note: `The output has ${formatCount(text.length)} characters. It was saved as ${name}.txt.` });
-    } catch (error) {
-      setState({ note: asClientError(error).detail });
-    }
-  };
-  if (state.text !== undefined)
-    return (
-      <pre className="output" tabIndex={0}>
-        {state.text}
-      </pre>
-    );
-  return (
-    <p>
-      <button type="button" onClick={() => void load()}>
-        Load the whole output
-      </button>{" "}
-      <span role="status">{state.note}</span>
-    </p>
-  );
-}
-
-function save(text: string, name: string): void {
-  const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([text], { type: "text/plain" }));
-  link.download = name;
-  link.click();
-  URL.revokeObjectURL(link.href);
 }

@@ -1,6 +1,7 @@
-import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
+import { type FormEvent, Fragment, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
 import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
 import { MAIN_AGENT, textOf } from "../../protocol/index.ts";
+import { useDraft } from "../state/draft.ts";
 import { useServer } from "../state/server-context.ts";
 import { nameOf } from "./agent-words.ts";
 import { useReceipts } from "./receipts.ts";
@@ -18,13 +19,17 @@ export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode 
   const id = useSessionId();
   const session = useServer().client.sessions.open(id);
   const named = useNames();
-  const { outcome, isBusy, send } = useReceipts();
+  const { outcome, isBusy, send, clear } = useReceipts();
   const to = agent?.agentId ?? MAIN_AGENT;
   const [text, setText] = useDraft(`${id} ${to}`);
   const isMain = to === MAIN_AGENT;
   const isWorking = agent !== undefined && !["idle", "ended"].includes(stateOf(agent));
   // Only the main agent has a queue.
   const mayQueue = isMain && isWorking;
+  // A receipt that says what the agent will do next is no longer true when the agent has ended.
+  useEffect(() => {
+    if (!isWorking) clear();
+  }, [isWorking, clear]);
 
   const submit = async (when: "now" | "next"): Promise<void> => {
     const sent = text.trim();
@@ -49,13 +54,14 @@ export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode 
       {queue.length > 0 && (
         <ul className="queue" aria-label="Queued prompts">
           {queue.map((prompt) => (
-            <QueuedPrompt key={prompt.promptId} prompt={prompt} send={send} />
+            <QueuedPrompt key={prompt.promptId} prompt={prompt} isLast={prompt === queue.at(-1)} send={send} />
           ))}
         </ul>
       )}
       <div className="write">
         <textarea
           aria-label={`Message to ${name}`}
+          data-landing
           placeholder={isDisabled ? "This session was deleted" : `Message ${name}`}
           rows={Math.min(10, Math.max(1, text.split("\n").length))}
           value={text}
@@ -93,11 +99,12 @@ export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode 
 
 interface QueuedPromptProps {
   readonly prompt: SessionView["queue"][number];
+  readonly isLast: boolean;
   readonly send: ReturnType<typeof useReceipts>["send"];
 }
 
-/** A queued prompt. It keeps its place until a changed text is saved. */
-function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps): ReactNode {
+/** A queued prompt. It keeps its place in the queue until an edited text is saved. */
+function QueuedPrompt({ prompt: { promptId, content }, isLast, send }: QueuedPromptProps): ReactNode {
   const session = useServer().client.sessions.open(useSessionId());
   const [edited, setEdited] = useState<string>();
   const replace = async (next: string | typeof content, when: "now" | "next"): Promise<void> => {
@@ -107,56 +114,48 @@ function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps
     if (edited !== undefined && edited.trim() !== "") void replace(edited.trim(), "next");
     setEdited(undefined);
   };
-  if (edited !== undefined)
-    return (
-      <li>
-        <textarea
-          // biome-ignore lint/a11y/noAutofocus: the button that opens the field asks for the text
-          autoFocus
-          aria-label="Queued prompt"
-          rows={Math.min(6, edited.split("\n").length)}
-          value={edited}
-          onChange={({ target }) => setEdited(target.value)}
-          onKeyDown={(event) => {
-            if (event.key === "Escape") setEdited(undefined);
-            else if (event.key === "Enter" && !event.shiftKey) {
-              event.preventDefault();
-              save();
-            }
-          }}
-        />
-        <button type="button" onClick={save}>
-          Save
-        </button>
-        <button type="button" onClick={() => setEdited(undefined)}>
-          Cancel
-        </button>
-      </li>
-    );
+  // Different `key`s keep React from reusing the element of a focused button for another one.
   return (
     <li>
-      <span className="dim">Queued</span>
-      <span className="queued-text">{textOf(content)}</span>
-      <button type="button" onClick={() => void replace(content, "now")}>
-        Send now
-      </button>
-      <button type="button" onClick={() => setEdited(textOf(content))}>
-        Edit
-      </button>
-      <button type="button" onClick={() => void send(() => session.withdraw(promptId))}>
-        Withdraw
-      </button>
+      {edited === undefined ? (
+        <Fragment key="text">
+          <span className="dim">Queued</span>
+          <span className="queued-text">{textOf(content)}</span>
+          <button type="button" onClick={() => void replace(content, "now")}>
+            Send now
+          </button>
+          <button type="button" data-landing onClick={() => setEdited(textOf(content))}>
+            Edit
+          </button>
+          <button type="button" onClick={() => void send(() => session.withdraw(promptId))}>
+            Withdraw
+          </button>
+        </Fragment>
+      ) : (
+        <Fragment key="form">
+          <textarea
+            // biome-ignore lint/a11y/noAutofocus: the button that opens the field asks for the text
+            autoFocus
+            aria-label="Queued prompt"
+            rows={Math.min(6, edited.split("\n").length)}
+            value={edited}
+            onChange={({ target }) => setEdited(target.value)}
+            onKeyDown={(event) => {
+              if (event.key === "Escape") setEdited(undefined);
+              else if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
+                event.preventDefault();
+                save();
+              }
+            }}
+          />
+          <button type="button" title={isLast ? undefined : "Moves the prompt to the end of the queue"} onClick={save}>
+            {isLast ? "Save" : "Save at the end"}
+          </button>
+          <button type="button" onClick={() => setEdited(undefined)}>
+            Cancel
+          </button>
+        </Fragment>
+      )}
     </li>
   );
-}
-
-/** Unsent text, kept as long as the tab is open. */
-function useDraft(key: string): readonly [string, (change: string | ((before: string) => string)) => void] {
-  const name = `retinue-draft ${key}`;
-  const [text, setText] = useState(() => sessionStorage.getItem(name) ?? "");
-  useEffect(() => {
-    if (text === "") sessionStorage.removeItem(name);
-    else sessionStorage.setItem(name, text);
-  }, [name, text]);
-  return [text, setText];
 }

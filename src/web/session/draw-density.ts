@@ -3,9 +3,9 @@ import type { Span } from "../../client/index.ts";
 interface Strip {
   /** Spans of each agent. */
   readonly spans: readonly (readonly Span[])[];
-  /** Name of the color of a span. Spans of the same color are counted together. */
+  /** Returns the name of a span's color. Spans of the same color are counted together. */
   readonly colorOf: (span: Span) => string;
-  /** Pixels at which a span begins and ends. */
+  /** Returns the pixels at which a span begins and ends. */
   readonly edgesOf: (span: Span) => readonly [number, number];
   readonly left: number;
   readonly right: number;
@@ -18,7 +18,7 @@ const COLUMN = 2;
 /** Colors from the bottom to the top of a column. */
 const order = ["bar-model", "bar-tool", "bar-agents", "bar-stopped", "bar-asking", "bar-bad"];
 
-/** Draws how many agents of a group did what at the same time. The highest column has the whole height. */
+/** Draws how many of a group's agents did what at the same time. The tallest column fills the whole height. */
 export function drawDensity(context: CanvasRenderingContext2D, strip: Strip, color: (name: string) => string): void {
   const { left, right, y, height } = strip;
   const counts = countsOf(strip);
@@ -60,7 +60,7 @@ function countsOf({ spans, colorOf, edgesOf, left, right }: Strip): ReadonlyMap<
       const name = colorOf(span);
       const count = counts.get(name) ?? new Int32Array(columns + 1);
       counts.set(name, count);
-      // Differences between neighbors, which are added up below.
+      // Store the differences between neighboring columns, which are added up below.
       const first = Math.max(0, Math.floor((from - left) / COLUMN));
       const last = Math.min(columns, Math.max(first + 1, Math.ceil((to - left) / COLUMN)));
       count[first] = (count[first] ?? 0) + 1;

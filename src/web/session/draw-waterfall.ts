@@ -1,27 +1,21 @@
 import type { Span } from "../../client/index.ts";
 import type { AgentId } from "../../protocol/index.ts";
 import { drawDensity } from "./draw-density.ts";
-import { type AgentLane, axisWords, GAP, type Lane, ROW } from "./lanes.ts";
+import { type AgentLane, axisWords, GAP, type Lane, type Range, ROW } from "./lanes.ts";
 
 /** Height of the axis above the lanes, in pixels. */
 export const TOP = 20;
 const BAR = 12;
-/** Height of a bar for time in which the agent only waits. */
+/** Height of a bar that represents only waiting. */
 const THIN = 3;
 /** Space for the axis's last label. */
 const RIGHT = 44;
-
-/** Times in milliseconds since 1970. */
-export interface Range {
-  readonly from: number;
-  readonly to: number;
-}
 
 export interface Drawing {
   readonly lanes: readonly Lane[];
   /** Start of the session, where the axis begins. */
   readonly zero: number;
-  /** The lane and the span that were chosen with the keys. */
+  /** The lane and the span that were chosen with the keyboard. */
   readonly currentLane: Lane | undefined;
   readonly current: Span | undefined;
   readonly range: Range;
@@ -136,7 +130,11 @@ function drawSpan(context: CanvasRenderingContext2D, { span, y, drawing, color }
   context.fill();
   // Stripes, so that color is not the only distinction.
   const stripes =
-    span.result === "stopped" ? "bar-stopped-line" : span.kind === "asking" ? "bar-asking-line" : undefined;
+    span.result === "stopped"
+      ? "bar-stopped-line"
+      : span.kind === "asking" && !span.result
+        ? "bar-asking-line"
+        : undefined;
   if (stripes !== undefined && wide >= 4) {
     context.save();
     context.clip();
@@ -162,7 +160,10 @@ function fillOf({ result, kind }: Span): string {
 }
 
 /** Returns the pixels at which a span begins and ends. */
-function edgesOf({ start, end }: Pick<Span, "start" | "end">, drawing: Drawing): readonly [number, number] {
+export function edgesOf(
+  { start, end }: Pick<Span, "start" | "end">,
+  drawing: Pick<Drawing, "range" | "width" | "end">,
+): readonly [number, number] {
   const { range, width } = drawing;
   const left = leftOf(width);
   const scale = (width - left - RIGHT) / Math.max(1, range.to - range.from);

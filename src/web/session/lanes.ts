@@ -1,11 +1,14 @@
 import type { Span, Spans } from "../../client/index.ts";
 import { formatCount } from "../../lib/portable.ts";
-import type { AgentId } from "../../protocol/index.ts";
+import { type AgentId, canonicalToolName } from "../../protocol/index.ts";
 import { formatAge, formatCost, formatMs, formatTokens } from "../parts/format.ts";
 import { nameOf } from "./agent-words.ts";
 import type { GroupRow, TreeRow } from "./tree-rows.ts";
 
-/** A lane of the timeline: the spans of an agent, in one or more rows, or how many agents of a group worked when. */
+/**
+ * A lane in the timeline: an agent's spans, in one or more rows, or the number of a group's agents that were busy over
+ * time.
+ */
 export type Lane = AgentLane | GroupLane;
 
 interface LaneBase {
@@ -24,11 +27,11 @@ export interface AgentLane extends LaneBase {
 
 export interface GroupLane extends LaneBase {
   readonly group: GroupRow;
-  /** Spans of its agents. */
+  /** Spans of the group's agents. */
   readonly spans: readonly (readonly Span[])[];
 }
 
-/** Height of a row of a lane, and of what is left free above and below the rows. */
+/** Height of a row in a lane, and of the space above and below the rows. */
 export const ROW = 14;
 export const GAP = 5;
 
@@ -37,7 +40,7 @@ function heightOf(rows: number): number {
   return 2 * GAP + rows * ROW;
 }
 
-/** Returns the lanes of the agents that have begun, and of groups, one below the other. */
+/** Returns the lanes of groups and of agents that have started, one below the other. */
 export function lanesOf(rows: readonly TreeRow[], { lanes }: Spans): readonly Lane[] {
   let y = 0;
   return rows.flatMap((row): readonly Lane[] => {
@@ -57,6 +60,18 @@ export function lanesOf(rows: readonly TreeRow[], { lanes }: Spans): readonly La
   });
 }
 
+/** Times in milliseconds since 1970. */
+export interface Range {
+  readonly from: number;
+  readonly to: number;
+}
+
+/** Makes a range longer or shorter. `about` stays where it is in the drawing; by default, the middle does. */
+export function zoomed({ from, to }: Range, factor: number, about = (from + to) / 2): Range {
+  const fixed = Math.max(from, Math.min(to, about));
+  return { from: fixed - (fixed - from) * factor, to: fixed + (to - fixed) * factor };
+}
+
 interface Times {
   /** Start of the session. */
   readonly zero: number;
@@ -64,10 +79,19 @@ interface Times {
   readonly end: number;
 }
 
-/** Describes a bar: what it is, when it was, and what it took. */
-export function spanWords(span: Span, { zero, end }: Times): readonly string[] {
+interface SpanPlace extends Times {
+  /** Directory of the session. Paths below it are shown relative to it. */
+  readonly cwd?: string | undefined;
+}
+
+/** Describes a bar: what it represents, its time, and its tokens and cost. */
+export function spanWords(span: Span, { zero, end, cwd }: SpanPlace): readonly string[] {
   const until = span.end ?? end;
-  const what = span.kind === "asking" ? `${span.name}, waiting for you` : span.name;
+  const { target = "" } = span;
+  const shown = cwd !== undefined && target.startsWith(`${cwd}/`) ? target.slice(cwd.length + 1) : target;
+  const name = span.turn === undefined ? canonicalToolName(span.name) : span.name;
+  const called = shown === "" ? name : `${name} ${shown}`;
+  const what = span.kind === "asking" ? `${called}, waiting for you` : called;
   const range = `${axisWords(span.start - zero)} to ${axisWords(until - zero)}`;
   const spent = span.tokens === undefined ? [] : [`${formatTokens(span.tokens)} tokens, ${formatCost(span.costUsd)}`];
   return [
@@ -77,7 +101,7 @@ export function spanWords(span: Span, { zero, end }: Times): readonly string[] {
   ];
 }
 
-/** Describes a group, and how many of its agents were busy at a time. */
+/** Describes a group, and how many of its agents were busy at a given time. */
 export function groupWords({ group, spans }: GroupLane, { zero, end }: Times, time?: number): readonly string[] {
   const { type, state, members, isOpen } = group;
   const busy = (at: number): number =>
@@ -87,15 +111,15 @@ export function groupWords({ group, spans }: GroupLane, { zero, end }: Times, ti
     ...(time === undefined ? [] : [`${formatCount(busy(time))} busy at ${axisWords(time - zero)}`]),
     time === undefined
       ? isOpen
-        ? "open, Enter closes the group"
-        : "Enter shows them"
+        ? "Enter closes the group"
+        : "Enter shows the agents"
       : isOpen
         ? "Click to close the group"
-        : "Click to show them",
+        : "Click to show the agents",
   ];
 }
 
-/** Describes a time of the axis, since the start of the session. */
+/** Formats a label of the axis: the time since the start of the session. */
 export function axisWords(since: number, step = 1): string {
   if (since < 1) return "0";
   return since < 6e4 || step < 1e3 ? formatMs(since).replace(".0 s", " s") : formatAge(since);

@@ -1,4 +1,4 @@
-import { useEffect, useState } from "react";
+import { useCallback, useEffect, useState } from "react";
 import type { Receipt } from "../../protocol/index.ts";
 import { asClientError } from "../state/server-store.ts";
 
@@ -18,6 +18,8 @@ const SHOWN_MS = 5_000;
 export function useReceipts(): {
   readonly outcome: Outcome | undefined;
   readonly isBusy: boolean;
+  /** Removes the receipt of a successful command. */
+  readonly clear: () => void;
   readonly send: (command: () => Promise<Receipt>) => Promise<boolean>;
 } {
   const [outcome, setOutcome] = useState<Outcome>();
@@ -40,5 +42,6 @@ export function useReceipts(): {
       setIsBusy(false);
     }
   };
-  return { outcome, isBusy, send };
+  const clear = useCallback(() => setOutcome((last) => (last?.isRefused ? last : undefined)), []);
+  return { outcome, isBusy, clear, send };
 }

@@ -6,7 +6,7 @@ import { withNames } from "./agent-words.ts";
 /** The session that is shown. */
 export interface ShownSession {
   readonly id: SessionId;
-  /** Returns the newest view, for code that need not be redrawn when it changes. */
+  /** Returns the newest view, for components that need not be redrawn when it changes. */
   readonly view: () => SessionView;
 }
 

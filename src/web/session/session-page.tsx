@@ -1,4 +1,4 @@
-import { type ReactNode, useEffect, useMemo, useState } from "react";
+import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { type AgentView, agentOf, elements, inTreeOrder, type SessionView, totalsOf } from "../../client/index.ts";
 import { plural } from "../../lib/portable.ts";
 import { type AgentId, MAIN_AGENT, type SessionId, type SessionInfo } from "../../protocol/index.ts";
@@ -11,11 +11,12 @@ import { useNow } from "../state/clock.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
+import { useSteps } from "../state/use-steps.ts";
 import { AgentPanel } from "./agent-panel.tsx";
 import { AgentTree } from "./agent-tree.tsx";
 import { doingWords, pathWords } from "./agent-words.ts";
 import { Composer } from "./composer.tsx";
-import { SessionActions } from "./session-actions.tsx";
+import { RaiseBudgetButton } from "./session-actions.tsx";
 import { SessionContext } from "./session-context.ts";
 import { type SessionState, type SessionStore, watchSession } from "./session-store.ts";
 import { TimeRegion } from "./time-region.tsx";
@@ -59,7 +60,7 @@ function ShownSession({ store, id, children }: ShownSessionProps): ReactNode {
 const regions = ["needs", "talk", "tree", "time", "about"] as const;
 type Region = (typeof regions)[number];
 const regionNames: Readonly<Record<Region, string>> = {
-  needs: "Needs you",
+  needs: "Waiting for you",
   talk: "Conversation",
   tree: "Agents",
   time: "Timeline",
@@ -90,12 +91,25 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
   }, [store, agentId, hasAgent]);
 
   const [toggled, setToggled] = useState<ReadonlyMap<string, boolean>>(new Map());
-  const agents = useMemo(() => foundAgents(view, search), [view, search]);
+  const steps = useSteps(isLoaded, 2);
+  const agents = useMemo(() => (steps === 0 ? [] : foundAgents(view, search)), [view, search, steps]);
   const isSearched = search.trim() !== "";
+  const shownGroups = useRef<ReadonlyMap<string, boolean>>(new Map());
   const rows = useMemo(
-    () => treeRows(agents, { selected: agentId, toggled, isSearched }),
-    [agents, agentId, toggled, isSearched],
+    () =>
+      treeRows(agents, {
+        selected: agentId,
+        toggled,
+        shown: shownGroups.current,
+        isSearched,
+        agentOf: (each) => agentOf(view, each),
+      }),
+    [agents, agentId, toggled, isSearched, view],
   );
+  useEffect(() => {
+    const groups = rows.flatMap((row) => (row.kind === "group" ? [[row.key, row.isOpen] as const] : []));
+    if (!isSearched) shownGroups.current = new Map([...shownGroups.current, ...groups]);
+  }, [rows, isSearched]);
   const toggle = ({ key, isOpen }: GroupRow): void => setToggled(new Map(toggled).set(key, !isOpen));
   const isAlone = view.seq === 0;
   const problem = problemOf(state, isAlone);
@@ -106,9 +120,15 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
   const agent = agentOf(view, agentId);
   return (
     <main className="session" data-region={region}>
-      <SessionHead view={view} info={info} isDeleted={isDeleted} isLoaded={isLoaded} />
+      <SessionHead
+        view={view}
+        info={info}
+        isDeleted={isDeleted}
+        isLoaded={isLoaded}
+        waitingSince={approvals[0]?.askedAt}
+      />
       {problem}
-      <nav className="regions" aria-label="Regions of the session">
+      <nav className="regions" aria-label="Session regions">
         {regions.map((each) => (
           <button
             key={each}
@@ -122,8 +142,8 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
           </button>
         ))}
       </nav>
-      <section className="region tree-region" aria-label="Agents of the session">
-        {isLoaded ? (
+      <section className="region tree-region" aria-label="Session agents">
+        {steps > 0 ? (
           <AgentTree
             view={view}
             found={agents.length}
@@ -138,7 +158,7 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
           <Loading title="Agents" />
         )}
       </section>
-      <section className="region talk-region" aria-label="Conversation of the agent">
+      <section className="region talk-region" aria-label="Agent conversation">
         {agentId !== MAIN_AGENT && agent !== undefined && (
           <p className="crumbs">
             <a href={linkTo({ page: "session", id })}>main</a>
@@ -160,8 +180,8 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
         )}
         <Composer key={`to ${agentId}`} view={view} agent={agent} isDisabled={isDeleted} />
       </section>
-      <section className="region time-region" aria-label="Timeline of the agents">
-        {isLoaded ? (
+      <section className="region time-region" aria-label="Agent timeline">
+        {steps > 1 ? (
           <TimeRegion state={state} rows={rows} onToggle={toggle} selected={agentId} />
         ) : (
           <Loading title="Timeline" />
@@ -175,15 +195,15 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
           {approvals.length === 0 && <p className="dim">No requests are waiting.</p>}
           <RequestList approvals={approvals} pathOf={({ path }) => pathWords(view, path)} />
         </section>
-        <section className="region about-region" aria-label="Details of the agent">
-          {agent !== undefined && <AgentPanel agent={agent} view={view} isDeleted={isDeleted} />}
+        <section className="region about-region" aria-label="Agent details">
+          {agent !== undefined && <AgentPanel agent={agent} view={view} info={isDeleted ? undefined : info} />}
         </section>
       </div>
     </main>
   );
 }
 
-/** A region of a session whose view has not arrived. */
+/** A region of a session whose view has not arrived yet. */
 function Loading({ title }: { readonly title: string }): ReactNode {
   return (
     <>
@@ -199,7 +219,7 @@ function missingWords(agentId: AgentId, view: SessionView): string {
     : `This session has no agent ${agentId}. Choose one from the list.`;
 }
 
-/** Returns the agents whose type, name, task or state contain the words of a search. */
+/** Returns the agents whose type, name, task or state contains the words of a search. */
 function foundAgents(view: SessionView, search: string): readonly AgentView[] {
   const all = inTreeOrder(view);
   const word = search.trim().toLowerCase();
@@ -272,10 +292,12 @@ interface SessionHeadProps {
   readonly info: SessionInfo | undefined;
   readonly isDeleted: boolean;
   readonly isLoaded: boolean;
+  /** When the oldest open request was made. */
+  readonly waitingSince: number | undefined;
 }
 
 /** Shows the project, title, state, time, cost and budget. */
-function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): ReactNode {
+function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionHeadProps): ReactNode {
   const now = useNow();
   const totals = useMemo(() => totalsOf(view), [view]);
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = totals.usage;
@@ -285,7 +307,7 @@ function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): Rea
   const state = isDeleted ? ({ words: "deleted", tone: "calm" } as const) : info && headState(info, view, isLoaded);
   const main = agentOf(view, MAIN_AGENT);
   const isActive = view.running.length > 0;
-  const lasts = main && (isActive ? now : Math.max(main.lastEventAt, info?.updatedAt ?? 0)) - main.startedAt;
+  const since = waitingSince ?? (isActive ? main?.startedAt : undefined);
   return (
     <div className="session-head">
       <h1 title={info?.title}>
@@ -296,7 +318,11 @@ function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): Rea
         <span className={`pill ${state.tone}`}>
           <span className={`dot ${state.tone}`} aria-hidden="true" />
           {state.words}
-          {isActive && lasts !== undefined && !isDeleted && <span className="dim number">{formatAge(lasts)}</span>}
+          {since !== undefined && !isDeleted && (
+            <span className="dim number" title={waitingSince === undefined ? "Time since the start" : "Waiting time"}>
+              {formatAge(now - since)}
+            </span>
+          )}
         </span>
       )}
       <span className="space" />
@@ -318,12 +344,12 @@ function SessionHead({ view, info, isDeleted, isLoaded }: SessionHeadProps): Rea
           <meter aria-label="Budget spent" min={0} max={maxCost} value={totals.costUsd} high={maxCost * 0.8} />
         </span>
       )}
-      <SessionActions info={isDeleted ? undefined : info} />
+      <RaiseBudgetButton info={isDeleted ? undefined : info} />
     </div>
   );
 }
 
-/** Describes the session's state. Its agents' activities are more recent than the list of sessions. */
+/** Describes the session's state. The view of its agents is more recent than the list of sessions. */
 function headState(info: SessionInfo, view: SessionView, isLoaded: boolean): ReturnType<typeof sessionState> {
   if (info.approvals > 0) return sessionState(info);
   if (info.state === "parked" && info.detail === undefined) return { words: "paused", tone: "calm" };

@@ -23,7 +23,7 @@ export interface SessionState extends FoldedSession {
   readonly closed?: SessionClosed["reason"] | undefined;
   /** Whether the view has arrived. Until then, nothing is known about the agents. */
   readonly isLoaded: boolean;
-  /** Time of the last live event of each agent. Changed in place. */
+  /** Time of each agent's last live event. Changed in place. */
   readonly liveAt: Map<AgentId, number>;
   /** Problems with the transcripts of open agents. */
   readonly faults: ReadonlyMap<AgentId, TranscriptFault>;
@@ -38,7 +38,7 @@ export interface TranscriptFault {
 }
 
 export interface SessionStore extends Store<SessionState> {
-  /** Keeps all items of an agent, and loads those that were dropped. */
+  /** Keeps all of an agent's items, and loads those that were dropped. */
   open(agentId: AgentId): void;
   close(agentId: AgentId): void;
   leave(): void;
@@ -47,7 +47,7 @@ export interface SessionStore extends Store<SessionState> {
 /** Number of items to keep for each agent whose transcript is not shown. */
 const KEEP = 30;
 const PAUSE_MS = 1_000;
-/** Time to spend on updates before the browser may draw, and while there are many updates to catch up with. */
+/** Time to spend on updates before the browser can draw, normally and while catching up with many updates. */
 const SLICE_MS = 8;
 const LONG_SLICE_MS = 24;
 /** Number of pending updates above which the page draws less often until it has caught up. */
@@ -68,7 +68,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   });
   const change = (part: Partial<SessionState>): void => store.set({ ...store.get(), ...part });
 
-  // Drawing takes longer than applying updates, so the view is ahead of what is drawn while there are many.
+  // Drawing takes longer than applying updates, so the view is ahead of what is drawn while many updates arrive.
   let { view, spans, usage }: FoldedSession = store.get();
   const changeView = (part: (before: SessionView) => SessionView): void => {
     view = part(view);
@@ -153,7 +153,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     change({ closed });
   }
 
-  /** Connects again whenever a message has opened the session. */
+  /** Follows the session, and connects again whenever a message has opened it. */
   async function followAlways(): Promise<void> {
     while (!leaving.signal.aborted) {
       await follow();
@@ -191,7 +191,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     const info = sessions?.find((each) => each.id === id);
     const known = store.get();
     if (info !== undefined && info !== known.info) change({ info });
-    // A session that is not open has no stream that could report this.
+    // A session that is not open has no stream that could report its deletion.
     if (info === undefined && sessions !== undefined && known.info !== undefined && known.closed !== "deleted")
       change({ closed: "deleted" });
   });

@@ -34,6 +34,7 @@ export function TimeRegion({ state, rows, onToggle, selected }: TimeRegionProps)
       onToggle={onToggle}
       spans={spans}
       selected={selected}
+      cwd={view.cwd}
     />
   ) : (
     <UsageChart tabs={tabs} view={view} usage={usage} maxCost={info?.maxCost} />

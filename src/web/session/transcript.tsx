@@ -1,4 +1,4 @@
-import { memo, type ReactNode, useEffect, useLayoutEffect, useRef, useState } from "react";
+import { memo, type ReactNode, useEffect, useRef, useState } from "react";
 import {
   type AgentView,
   changeWords,
@@ -12,21 +12,20 @@ import {
   withoutTags,
 } from "../../client/index.ts";
 import { plural } from "../../lib/portable.ts";
-import { MAIN_AGENT } from "../../protocol/index.ts";
+import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import { formatCost, formatMs, formatTokens } from "../parts/format.ts";
 import { Markdown } from "../parts/markdown.tsx";
 import { useStore } from "../state/store.ts";
 import { PAUSED } from "./agent-words.ts";
 import { CallLine } from "./call-item.tsx";
-import { focusedTurn } from "./focused-call.ts";
+import { focusedCall, focusedTurn, turnKey } from "./focused-call.ts";
 import { useNames } from "./session-context.ts";
 import type { TranscriptFault } from "./session-store.ts";
 import { shownItems } from "./shown-items.ts";
+import { useFollowing } from "./use-following.ts";
 
-/** Number of items that are drawn at first, and added each time the user asks for earlier ones. */
+/** Number of items that are drawn initially, and that are added each time the user asks for earlier ones. */
 const PAGE = 150;
-/** Distance from the end, in pixels, within which new items are scrolled into view. */
-const NEAR = 80;
 
 interface TranscriptProps {
   readonly agent: AgentView;
@@ -48,8 +47,6 @@ export function Transcript({
   totalUsd,
 }: TranscriptProps): ReactNode {
   const [shown, setShown] = useState(PAGE);
-  const scroller = useRef<HTMLDivElement>(null);
-  const isFollowing = useRef(true);
   const first = Math.max(0, agent.items.length - shown);
   const items = shownItems([...elements(agent.items, first)]);
   const lastEnd = items.findLast(({ kind }) => kind === "end");
@@ -57,34 +54,17 @@ export function Transcript({
   const isOver = stateOf(agent) === "ended" || stateOf(agent) === "idle";
   const openCalls = new Set(isOver ? [] : agent.calls.map(({ callId }) => callId));
 
-  const toEnd = (): void => {
-    const element = scroller.current;
-    if (element !== null && isFollowing.current) element.scrollTop = element.scrollHeight;
-  };
-  // Only something new scrolls: an opened call stays where it is.
-  useLayoutEffect(toEnd, [agent.items, agent.draft]);
+  const soughtCall = useStore(focusedCall);
+  const isSought = useStore(focusedTurn) !== undefined || soughtCall !== undefined;
   useEffect(() => {
-    const element = scroller.current;
-    if (!element) return undefined;
-    const observer = new ResizeObserver(toEnd);
-    observer.observe(element);
-    return () => observer.disconnect();
-  }, []);
-  const onScroll = (): void => {
-    const element = scroller.current;
-    if (element !== null) isFollowing.current = element.scrollHeight - element.scrollTop - element.clientHeight < NEAR;
-  };
+    if (soughtCall === undefined || first === 0) return;
+    // The call may be earlier than the items that are shown.
+    const index = [...elements(agent.items)].findIndex((each) => each.kind === "call" && each.callId === soughtCall);
+    if (index >= 0 && index < first) setShown(agent.items.length - index);
+  }, [soughtCall, first, agent.items]);
+
   return (
-    // biome-ignore lint/a11y/useKeyWithClickEvents: only notes that a click may have opened something
-    <div
-      className="transcript"
-      ref={scroller}
-      onScroll={onScroll}
-      onClick={() => requestAnimationFrame(onScroll)}
-      tabIndex={0}
-      role="log"
-      aria-label="Conversation"
-    >
+    <div className="transcript" {...useFollowing(agent, isSought)} tabIndex={0} role="log" aria-label="Conversation">
       <div className="column">
         {unreadable !== undefined && (
           <p className="note bad" role="status">
@@ -114,7 +94,7 @@ export function Transcript({
           <ItemView
             key={item.position}
             item={item}
-            isMain={agent.agentId === MAIN_AGENT}
+            agentId={agent.agentId}
             missing={missingWords(item, openCalls, agent)}
             totalUsd={item === lastEnd ? totalUsd : undefined}
           />
@@ -145,23 +125,25 @@ function missingWords(item: Item, openCalls: ReadonlySet<string>, { end, isCutOf
 
 interface ItemViewProps {
   readonly item: Item;
-  readonly isMain: boolean;
+  readonly agentId: AgentId;
   /** Why a call has no result, if it will not get one. */
   readonly missing: string | undefined;
   readonly totalUsd: number | undefined;
 }
 
-const ItemView = memo(function ItemView({ item, isMain, missing, totalUsd }: ItemViewProps): ReactNode {
+const ItemView = memo(function ItemView({ item, agentId, missing, totalUsd }: ItemViewProps): ReactNode {
   const named = useNames();
   switch (item.kind) {
     case "call":
       return <CallLine call={item} missing={missing} />;
     case "prompt":
-      return <PromptView text={item.text} images={item.images} from={promptSource(item.from, isMain)} />;
+      return (
+        <PromptView text={item.text} images={item.images} from={promptSource(item.from, agentId === MAIN_AGENT)} />
+      );
     case "text":
       return (
         <div className="said">
-          <TurnMark turn={item.turn} />
+          <TurnMark turn={turnKey(agentId, item.turn)} />
           <Markdown text={item.text} />
           {item.isCutOff && <p className="note">The response was cut off here.</p>}
         </div>
@@ -209,7 +191,7 @@ const ItemView = memo(function ItemView({ item, isMain, missing, totalUsd }: Ite
 });
 
 /** Marks where a turn begins. Scrolls there when the turn is chosen in the timeline. */
-function TurnMark({ turn }: { readonly turn: number }): ReactNode {
+function TurnMark({ turn }: { readonly turn: string }): ReactNode {
   const mark = useRef<HTMLSpanElement>(null);
   const isFocused = useStore(focusedTurn) === turn;
   useEffect(() => {
@@ -258,7 +240,7 @@ function Folded({ title, text }: { readonly title: string; readonly text: string
 
 function compactionWords({ before, after }: Extract<Item, { kind: "compaction" }>): string {
   if (before === undefined || after === undefined) return "Conversation summarized";
-  return `Conversation summarized: ${formatTokens(before)} tokens became ${formatTokens(after)}`;
+  return `Conversation summarized: ${formatTokens(before)} tokens reduced to ${formatTokens(after)}`;
 }
 
 interface EndViewProps {
@@ -296,7 +278,7 @@ function DraftView({ draft: { parts, isPartial, hasGaps } }: { readonly draft: D
       ))}
       {hasGaps && (
         <p className="note">
-          The connection is too slow for all of this text, so parts of it are missing. The complete response follows.
+          The connection was too slow for this text, so parts of it are missing. The complete response will follow.
         </p>
       )}
     </div>

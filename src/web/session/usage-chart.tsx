@@ -178,7 +178,7 @@ function costPath(turns: readonly UsedTurns[], top: number): string {
 function cacheWords({ total: { inputTokens, cacheReadTokens, cacheWriteTokens } }: SessionUsage): string {
   const input = inputTokens + cacheReadTokens + cacheWriteTokens;
   if (input === 0) return "The provider reports no input tokens.";
-  if (cacheReadTokens === 0) return "Nothing of the input was read from the provider's cache.";
+  if (cacheReadTokens === 0) return "None of the input was read from the provider's cache.";
   return `${Math.round((100 * cacheReadTokens) / input)} % of the input was read from the provider's cache.`;
 }
 

@@ -4,9 +4,9 @@ import type { AgentId } from "../../protocol/index.ts";
 import { useNow } from "../state/clock.ts";
 import { goTo } from "../state/route.ts";
 import { useColors } from "../state/theme.ts";
-import { type Drawing, drawWaterfall, laneAt, leftOf, type Range, spanAt, TOP, timeAt } from "./draw-waterfall.ts";
-import { focusedCall, focusedTurn } from "./focused-call.ts";
-import { groupWords, type Lane, lanesOf, spanWords } from "./lanes.ts";
+import { type Drawing, drawWaterfall, edgesOf, laneAt, leftOf, spanAt, TOP, timeAt } from "./draw-waterfall.ts";
+import { focusedCall, focusedTurn, turnKey } from "./focused-call.ts";
+import { GAP, groupWords, type Lane, lanesOf, type Range, ROW, spanWords, zoomed } from "./lanes.ts";
 import { useSessionId } from "./session-context.ts";
 import type { GroupRow, TreeRow } from "./tree-rows.ts";
 
@@ -19,20 +19,23 @@ interface WaterfallProps {
   readonly onToggle: (group: GroupRow) => void;
   readonly spans: Spans;
   readonly selected: AgentId;
+  /** Directory of the session. */
+  readonly cwd: string | undefined;
 }
 
-interface Hovered {
+/** Words about a place in the drawing, and the point next to which they are shown. */
+interface TipPlace {
   readonly words: readonly string[];
   readonly x: number;
   readonly y: number;
 }
 
 /**
- * Turns and calls of all agents over time, one lane each, with a row for each of the calls that ran at the same time.
- * A group of many agents has a strip that shows how many of them were busy. Dragging zooms, and a click opens a call, a
- * turn or a group. With the keys, one walks from bar to bar.
+ * Turns and calls of all agents over time, with one lane for each agent and one row for each simultaneous call. A group
+ * of many agents has a strip that shows how many of them were busy. Dragging zooms, and a click opens a call, a turn or
+ * a group. The arrow keys move from bar to bar.
  */
-export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: WaterfallProps): ReactNode {
+export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected, cwd }: WaterfallProps): ReactNode {
   const id = useSessionId();
   const now = useNow();
   useColors();
@@ -40,18 +43,20 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: 
   const canvas = useRef<HTMLCanvasElement>(null);
   const [zoom, setZoom] = useState<Range>();
   const [drag, setDrag] = useState<{ readonly from: number; readonly to: number }>();
-  const [hovered, setHovered] = useState<Hovered>();
-  /** Place that the keys have reached: the key of a lane, and a bar if it is the lane of an agent. */
+  const [hovered, setHovered] = useState<TipPlace>();
+  /** Time at the pointer. */
+  const pointedAt = useRef<number>(undefined);
+  /** Place that the user has reached with the keyboard: the key of a lane, and a bar if it is an agent's lane. */
   const [place, setPlace] = useState<{ readonly key: string; readonly span?: Span | undefined }>();
   const [size, setSize] = useState({ width: 0, height: 0, top: 0 });
   const lanes = useMemo(() => lanesOf(rows, spans), [rows, spans.version]);
   const end = isRunning ? Math.max(spans.end, now) : spans.end;
   const whole: Range = { from: spans.start, to: Math.max(end, spans.start + 1) };
   const range = zoom ?? whole;
-  const times = { zero: spans.start, end };
+  const times = { zero: spans.start, end, cwd };
   const current = place?.span;
   const currentLane = place && lanes.find((lane) => keyOf(lane) === place.key);
-  const drawing: Drawing = { lanes, ...times, range, selected, drag, currentLane, current, ...size };
+  const drawing: Drawing = { lanes, zero: spans.start, end, range, selected, drag, currentLane, current, ...size };
   const last = lanes.at(-1);
   const selectedLane = lanes.find((lane) => keyOf(lane) === selected);
   const selectedTop = selectedLane?.y;
@@ -83,9 +88,10 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: 
   const open = (agentId: AgentId, span: Span | undefined): void => {
     goTo({ page: "session", id, agent: agentId });
     focusedCall.set(span?.callId ?? span?.firstCallId);
-    focusedTurn.set(span?.firstCallId === undefined ? span?.turn : undefined);
+    const { turn, firstCallId } = span ?? {};
+    focusedTurn.set(turn === undefined || firstCallId !== undefined ? undefined : turnKey(agentId, turn));
   };
-  /** Shows part of the time, within the session's duration. */
+  /** Shows a range of time, within the session's duration. */
   const show = (from: number, to: number): void => {
     const length = Math.min(whole.to - whole.from, Math.max(20, to - from));
     const start = Math.max(whole.from, Math.min(whole.to - length, from));
@@ -102,6 +108,7 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: 
     const { x, y } = at(event);
     if (drag !== undefined) setDrag({ from: drag.from, to: x });
     const words = wordsAt({ x, y });
+    pointedAt.current = x > leftOf(size.width) ? timeAt(x, drawing) : undefined;
     setHovered(words && { words, x, y });
   };
   const onPointerUp = (event: PointerEvent): void => {
@@ -134,13 +141,25 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: 
     if (next !== undefined && (next.start < range.from || next.start > range.to))
       show(next.start, next.start + range.to - range.from);
   };
+  const chosen: TipPlace | undefined = currentLane && {
+    words: placeWords(currentLane, current, times),
+    ...pointOf(currentLane, current, drawing),
+  };
+  const tip = hovered ?? chosen;
   const onKeyDown = (event: KeyboardEvent): void => {
     const length = range.to - range.from;
     const change = (from: number, to: number): void => show(range.from + from * length, range.to + to * length);
+    const zoomBy = (factor: number): void => {
+      const { from, to } = zoomed(range, factor, current === undefined ? pointedAt.current : middleOf(current));
+      show(from, to);
+    };
+    const middleOf = ({ start, end: until = end }: Span): number =>
+      (Math.max(start, range.from) + Math.min(until, range.to)) / 2;
     const enter = (lane: Lane): void => ("group" in lane ? onToggle(lane.group) : open(lane.agentId, current));
     const moves: Readonly<Record<string, () => void>> = {
-      "+": () => change(0.25, -0.25),
-      "-": () => change(-0.5, 0.5),
+      "+": () => zoomBy(0.5),
+      "=": () => zoomBy(0.5),
+      "-": () => zoomBy(2),
       "0": () => setZoom(undefined),
       ArrowLeft: () => (event.shiftKey ? change(-0.2, -0.2) : walk(0, -1)),
       ArrowRight: () => (event.shiftKey ? change(0.2, 0.2) : walk(0, 1)),
@@ -163,62 +182,85 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected }: 
         <span className="key asking">waiting for you</span>
         <span className="key stopped">stopped</span>
         <span className="key failed">failed</span>
-        <span className="space" />
+      </div>
+      <div className="waterfall-frame">
+        {/* In the space beside the axis, so that the legend stays where it is. */}
         {zoom === undefined ? (
-          <span className="dim wide-only">Drag to zoom</span>
+          <span className="zoom-note dim wide-only">Drag to zoom</span>
         ) : (
-          <button type="button" className="quiet" onClick={() => setZoom(undefined)}>
+          <button type="button" className="zoom-note quiet" onClick={() => setZoom(undefined)}>
             Show all <kbd>0</kbd>
           </button>
         )}
-      </div>
-      <div
-        className="waterfall"
-        ref={scroller}
-        role="group"
-        tabIndex={0}
-        aria-label="Timeline. Arrow keys walk from bar to bar, Enter opens a bar or a group, plus and minus zoom, 0 shows all."
-        onKeyDown={onKeyDown}
-        onBlur={() => setPlace(undefined)}
-      >
-        <canvas
-          ref={canvas}
-          onPointerDown={(event) => {
-            const { x } = at(event);
-            if (x > leftOf(size.width)) setDrag({ from: x, to: x });
-          }}
-          onPointerMove={onPointerMove}
-          onPointerUp={onPointerUp}
-          onPointerLeave={() => {
-            setHovered(undefined);
-            setDrag(undefined);
-          }}
-        />
-        <div style={{ height: Math.max(0, TOP + (last === undefined ? 0 : last.y + last.height) - size.height) }} />
-        {hovered !== undefined && (
-          <div
-            className="tip"
-            style={{ left: Math.min(hovered.x + 12, size.width - 180), top: hovered.y + size.top + 14 }}
-          >
-            {hovered.words.map((line) => (
-              <div key={line}>{line}</div>
-            ))}
-          </div>
-        )}
+        <div
+          className="waterfall"
+          ref={scroller}
+          role="group"
+          tabIndex={0}
+          aria-label="Timeline. Arrow keys move from bar to bar, Enter opens a bar or a group, plus and minus zoom, 0 shows all."
+          onKeyDown={onKeyDown}
+          onBlur={() => setPlace(undefined)}
+        >
+          <canvas
+            ref={canvas}
+            onPointerDown={(event) => {
+              const { x } = at(event);
+              if (x > leftOf(size.width)) setDrag({ from: x, to: x });
+            }}
+            onPointerMove={onPointerMove}
+            onPointerUp={onPointerUp}
+            onPointerLeave={() => {
+              pointedAt.current = undefined;
+              setHovered(undefined);
+              setDrag(undefined);
+            }}
+          />
+          <div style={{ height: Math.max(0, TOP + (last === undefined ? 0 : last.y + last.height) - size.height) }} />
+        </div>
+        {tip !== undefined && <Tip place={tip} width={size.width} height={size.height} />}
       </div>
       <p className="hidden" role="status">
-        {currentLane && placeWords(currentLane, current, times).join(", ")}
+        {chosen?.words.join(", ")}
       </p>
     </>
   );
 }
 
-/** Returns what identifies a lane when the lanes have changed. */
+interface TipProps {
+  readonly place: TipPlace;
+  /** Size of the drawing. */
+  readonly width: number;
+  readonly height: number;
+}
+
+/** Shows words next to a point, on the side where there is more space. */
+function Tip({ place: { words, x, y }, width, height }: TipProps): ReactNode {
+  const across = x > width / 2 ? { right: width - x + 12 } : { left: x + 12 };
+  const along = y > height / 2 ? { bottom: height - y + 10 } : { top: y + 14 };
+  return (
+    <div className="tip" aria-hidden="true" style={{ ...across, ...along }}>
+      {words.map((line) => (
+        <div key={line}>{line}</div>
+      ))}
+    </div>
+  );
+}
+
+/** Returns the point at which a chosen bar or lane is drawn. */
+function pointOf(lane: Lane, span: Span | undefined, drawing: Drawing): Pick<TipPlace, "x" | "y"> {
+  const left = leftOf(drawing.width);
+  const y = TOP + lane.y - drawing.top + GAP + ((span?.row ?? 0) + 0.5) * ROW;
+  if (span === undefined) return { x: left, y };
+  const [from, to] = edgesOf(span, drawing);
+  return { x: Math.max(left, Math.min(drawing.width, (from + to) / 2)), y };
+}
+
+/** Returns a key that still identifies a lane when the lanes have changed. */
 function keyOf(lane: Lane): string {
   return "group" in lane ? lane.group.key : lane.agentId;
 }
 
-/** Describes the place that the keys have reached. */
+/** Describes the place that the user has reached with the keyboard. */
 function placeWords(lane: Lane, span: Span | undefined, times: Parameters<typeof spanWords>[1]): readonly string[] {
   if ("group" in lane) return groupWords(lane, times);
   return [...lane.label, ...(span === undefined ? [] : spanWords(span, times))];

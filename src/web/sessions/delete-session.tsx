@@ -48,8 +48,8 @@ export function DeleteSession({ session, onDeleted }: DeleteSessionProps): React
           onCancel={() => setIsAsking(false)}
         >
           “{title}”{" "}
-          {state === "running" || state === "waiting" ? "is working. Its agents are stopped, and its" : "and its"}{" "}
-          transcripts are deleted. Files that its agents have changed stay as they are. This can't be undone.
+          {state === "running" || state === "waiting" ? "is working. Its agents will be stopped, and its" : "and its"}{" "}
+          transcripts will be deleted. Files that its agents have changed will stay as they are. This can't be undone.
         </ConfirmDialog>
       )}
     </>

@@ -1,13 +1,14 @@
-import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useId, useRef, useState } from "react";
+import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, useState } from "react";
 import type { AgentCatalog } from "../../client/index.ts";
 import { type NewSession, type PermissionMode, permissionModes, type WorkerInfo } from "../../protocol/index.ts";
+import { Choice, Field } from "../parts/fields.tsx";
 import { goTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { asClientError } from "../state/server-store.ts";
 
 interface NewSessionFormProps {
   readonly workers: readonly WorkerInfo[];
-  /** Models that were used before. */
+  /** Suggested models. */
   readonly models: readonly string[];
 }
 
@@ -88,7 +89,7 @@ export function NewSessionForm({ workers, models }: NewSessionFormProps): ReactN
             value={chosen["model"]}
             onChoose={choose("model")}
             placeholder="From the settings"
-            suggestions={[...new Set(["small", "medium", "large", ...models])]}
+            suggestions={models}
           />
           <Field
             name="maxCost"
@@ -167,74 +168,4 @@ function useAgents(worker: string | undefined, isWanted: boolean): AgentCatalog[
     };
   }, [client, worker, isWanted]);
   return agents;
-}
-
-interface FieldProps {
-  readonly label: string;
-  readonly value: string | undefined;
-  readonly onChoose: (value: string) => void;
-}
-
-interface TextFieldProps extends FieldProps {
-  readonly name: "model" | "maxCost" | "maxTurns";
-  readonly placeholder: string;
-  readonly problem?: string | undefined;
-  readonly suggestions?: readonly string[];
-}
-
-function Field({ name, label, value = "", onChoose, placeholder, problem, suggestions }: TextFieldProps): ReactNode {
-  const id = useId();
-  return (
-    <label>
-      {label}
-      <input
-        name={name}
-        value={value}
-        placeholder={placeholder}
-        autoComplete="off"
-        inputMode={suggestions === undefined ? "decimal" : "text"}
-        list={suggestions && `${id}-list`}
-        aria-invalid={problem !== undefined}
-        aria-describedby={problem && `${id}-hint`}
-        onChange={({ target }) => onChoose(target.value)}
-      />
-      {suggestions !== undefined && (
-        <datalist id={`${id}-list`}>
-          {suggestions.map((each) => (
-            <option key={each} value={each} />
-          ))}
-        </datalist>
-      )}
-      {problem !== undefined && (
-        <span id={`${id}-hint`} className="hint bad" role="alert">
-          {problem}
-        </span>
-      )}
-    </label>
-  );
-}
-
-interface ChoiceProps extends FieldProps {
-  /** Label of the default option. */
-  readonly first?: string;
-  readonly hint?: string | undefined;
-  readonly children: ReactNode;
-}
-
-function Choice({ label, value = "", onChoose, first, hint, children }: ChoiceProps): ReactNode {
-  const id = useId();
-  return (
-    <label>
-      {label}
-      <select value={value} aria-describedby={hint && id} onChange={({ target }) => onChoose(target.value)}>
-        {first !== undefined && <option value="">{first}</option>}
-        {children}
-      </select>
-      {hint !== undefined && (
-        <span id={id} className="hint">
-          {hint}
-        </span>
-      )}
-    </label>
-  );
 }

@@ -7,6 +7,7 @@ import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
 import { DeleteSession } from "./delete-session.tsx";
+import { modelsOf } from "./models-of.ts";
 import { NewSessionForm } from "./new-session-form.tsx";
 import { sessionState } from "./session-state.ts";
 
@@ -129,11 +130,6 @@ function SessionRow({ session }: { readonly session: SessionInfo }): ReactNode {
 
 function isWorking({ state }: SessionInfo): boolean {
   return state === "running" || state === "waiting";
-}
-
-/** Models that sessions have used, as suggestions for new ones. */
-function modelsOf(sessions: readonly SessionInfo[]): readonly string[] {
-  return [...new Set(sessions.flatMap(({ model }) => model ?? []))].slice(0, 10);
 }
 
 function countWords(all: readonly SessionInfo[], found: readonly SessionInfo[] = all): string {

@@ -2,7 +2,7 @@ import { useSyncExternalStore } from "react";
 
 const EVERY_MS = 1_000;
 
-/** Returns the time, which changes once a second, for all components at the same moment. */
+/** Returns the current time, which is updated once a second for all components at once. */
 export function useNow(): number {
   return useSyncExternalStore(subscribe, () => now);
 }

@@ -2,7 +2,7 @@ import { createContext, useContext } from "react";
 import type { Client } from "../../client/index.ts";
 import type { ServerStore } from "./server-store.ts";
 
-/** The server that the page belongs to. */
+/** The server that the page uses. */
 export interface Server {
   readonly client: Client;
   readonly store: ServerStore;

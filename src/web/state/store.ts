@@ -35,7 +35,7 @@ export function until<Value>(
   signal: AbortSignal,
 ): Promise<void> {
   return new Promise((resolve) => {
-    // A signal that has fired calls no listener, so the subscription would never end.
+    // A signal that has already fired does not call listeners, so the subscription would never end.
     if (signal.aborted) return;
     const look = (): void => {
       if (!isWanted(get())) return;

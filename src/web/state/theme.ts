@@ -20,7 +20,7 @@ export function applyTheme(theme: Theme): void {
   }
 }
 
-/** Renders the component again when the colors have changed, for what the browser does not draw by itself. */
+/** Renders the component again when the colors have changed, because the browser does not redraw canvases by itself. */
 export function useColors(): void {
   const [, renderAgain] = useReducer((count: number) => count + 1, 0);
   useEffect(() => {

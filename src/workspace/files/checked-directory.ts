@@ -19,8 +19,8 @@ export interface CheckedDirectory {
   readonly path: string;
   readonly descriptor: number;
   /**
-   * Returns a path to an entry of this directory, even if the directory's own path now leads elsewhere. Use the path
-   * immediately.
+   * Returns a path to an entry in this directory that stays correct even if the directory's own path now leads
+   * elsewhere. Use the path immediately.
    */
   within(name: string): string;
   /** Returns false if the path no longer refers to this directory. */

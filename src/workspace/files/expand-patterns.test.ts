@@ -40,7 +40,7 @@ it("matches the same files as bash, or more if locales differ", async () => {
     if (found === undefined) continue;
     const wanted = given[index]!.split("\0").slice(0, -1).map(placeOf);
     expect([text, wanted.filter((path) => !found.includes(path))]).toEqual([text, []]);
-    // Versions of bash differ in `.` and `..`, and locales differ in ranges and in letters outside ASCII.
+    // Versions of bash treat `.` and `..` differently, and locales differ in ranges and in letters outside ASCII.
     const certain = (paths: readonly string[]) => [...new Set(paths)].filter((path) => !path.includes("é")).sort();
     if (!/\.|\[a-b\]/.test(text)) expect([text, certain(found)]).toEqual([text, certain(wanted)]);
     exact += 1;
@@ -58,7 +58,7 @@ function placeOf(path: string): string {
   return place;
 }
 
-it("resolves `..` after a symlink like the system", async () => {
+it("resolves `..` after a symlink as the system does", async () => {
   expect(await expand("link/../x")).toEqual([join(root, "other/x")]);
   expect(await expand("d/../a")).toEqual([join(root, "a")]);
   expect(await expand("missing/../a")).toBeUndefined();
@@ -70,7 +70,7 @@ it("supports the home directory, absolute paths and quoted characters", async ()
   expect(await expand(`${root}/d/a\\*`)).toEqual([join(root, "d/a*")]);
 });
 
-it("does not guess if the result depends on the locale, is unreadable or is too large", async () => {
+it("does not guess if the result depends on the locale, can't be read or is too large", async () => {
   expect(await expand("[[.a.]]")).toBeUndefined();
   expect(await expand("[[=a=]]*")).toBeUndefined();
   const many = join(root, "many");
@@ -83,7 +83,7 @@ it("does not guess if the result depends on the locale, is unreadable or is too 
   expect(await expand("many/*")).toBeUndefined();
 });
 
-it("takes little time for many stars", async () => {
+it("takes little time for a pattern with many stars", async () => {
   writeFileSync(join(root, "d/e", "a".repeat(200)), "");
   expect(await expand(`d/e/${"*a".repeat(2_000)}b`)).toHaveLength(1);
 });

@@ -102,9 +102,9 @@ async function namesIn(
     limits.entries -= names.length;
     if (limits.entries < 0 || Date.now() > limits.deadline) return undefined;
     const found = names.filter(matches);
-    // Such a name is not valid UTF-8, so the path of the file is unknown.
+    // A name with U+FFFD is not valid UTF-8, so the path of the file is unknown.
     if (found.some((name) => name.includes("\ufffd"))) return undefined;
-    // Older versions of bash include these two.
+    // Older versions of bash include `.` and `..`.
     return matchesDots ? [".", "..", ...found] : found;
   } catch (error) {
     const code = codeOf(error);
@@ -132,7 +132,7 @@ function plainName(name: string): string {
 
 const MAX_WALKED = 20_000;
 const MAX_WALK_MILLISECONDS = 1_000;
-/** Number of entries after which other work gets a turn. */
+/** Number of entries after which the walk yields to other work. */
 const SLICE = 1_000;
 
 /** Lists everything below a path, as `Workspace.walk` describes. */

@@ -63,7 +63,7 @@ describe("readRegularFile", () => {
     await new Promise((resolve) => server.close(resolve));
   });
 
-  it("does not follow a directory that was replaced with a link", async () => {
+  it("does not follow a directory that was replaced with a symlink", async () => {
     mkdirSync(place("real"));
     place("real/f", "secret");
     symlinkSync("real", place("alias"));

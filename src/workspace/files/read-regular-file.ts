@@ -8,7 +8,7 @@ import { failure, kindOf, systemFailure, toFileStat } from "./file-stat.ts";
 type ReadOptions = Parameters<Workspace["read"]>[1];
 type ReadResult = Awaited<ReturnType<Workspace["read"]>>;
 
-/** Up to this size, a synchronous read is faster than one in the thread pool. */
+/** Up to this size, a synchronous read is faster than a read in the thread pool. */
 const SMALL = 256 * 1024;
 const flags = constants.O_RDONLY | (constants.O_NONBLOCK ?? 0) | noFollow;
 const readLater = promisify(read);

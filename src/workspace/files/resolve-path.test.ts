@@ -39,7 +39,7 @@ describe("resolvePath", () => {
     expect(at("a/~/x").absolute).toBe(join(root, "a/~/x"));
   });
 
-  it("follows links anywhere in the path", () => {
+  it("follows symlinks anywhere in the path", () => {
     symlinkSync(outside, join(root, "out"));
     writeFileSync(join(outside, "f"), "f");
     symlinkSync(join(outside, "f"), join(root, "f"));
@@ -48,7 +48,7 @@ describe("resolvePath", () => {
     expect(at("out/new/file")).toMatchObject({ real: join(outside, "new/file"), kind: "missing" });
   });
 
-  it("returns the path that a write through a dangling link would create", () => {
+  it("returns the path that a write through a dangling symlink would create", () => {
     symlinkSync(join(outside, "not-yet"), join(root, "dangling"));
     symlinkSync("dangling", join(root, "twice"));
     expect(at("dangling")).toMatchObject({ real: join(outside, "not-yet"), kind: "missing" });
@@ -56,7 +56,7 @@ describe("resolvePath", () => {
     expect(at("dangling/deeper")).toMatchObject({ real: join(outside, "not-yet/deeper"), kind: "missing" });
   });
 
-  it("returns no real path for link loops and control characters", () => {
+  it("returns no real path for symlink loops and control characters", () => {
     symlinkSync("b", join(root, "a"));
     symlinkSync("a", join(root, "b"));
     for (const path of ["a", "a/x", "src/a.ts\0.png", "src\n/a.ts", "x\u001b[2J", "x\u007f", "x\u0085", ""]) {
@@ -72,7 +72,7 @@ describe("resolvePath", () => {
     expect(at("/dev/null")).toMatchObject({ real: "/dev/null", kind: "other" });
   });
 
-  it("handles every path, and stays in the root if there are no links or dots", () => {
+  it("handles every path, and resolves `.` and `..` if there are no symlinks", () => {
     fc.assert(
       fc.property(fc.string({ unit: anyCharacter }), (path) => {
         const { absolute, real } = at(path);

@@ -47,7 +47,7 @@ function followLinks(path: string, linksLeft: number): Found | undefined {
     const code = codeOf(error);
     if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
   }
-  // A write through a dangling symlink would create its target, so the target is what must be authorized.
+  // A write through a dangling symlink would create its target, so it is the target that must be authorized.
   const target = linkTarget(path);
   if (target === undefined) return missingAt(path, linksLeft);
   const parent = followLinks(dirname(path), linksLeft);

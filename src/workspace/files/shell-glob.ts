@@ -8,8 +8,8 @@ export interface GlobMatcher {
 
 /**
  * Compiles one name in a path pattern as bash reads it. Returns the name itself if it has no special characters, and
- * undefined if its meaning depends on the locale. Matching takes at most as many steps as the product of the lengths of
- * the pattern and the name.
+ * undefined if its meaning depends on the locale. Matching takes at most as many steps as the length of the pattern
+ * times the length of the name.
  */
 export function compileGlob(glob: string): GlobMatcher | string | undefined {
   const tokens = tokensOf([...glob]);
@@ -43,7 +43,7 @@ function tokensOf(characters: readonly string[]): readonly NameToken[] | undefin
     else {
       const bracket = readBracket(characters, index);
       if (bracket === "unknown") return undefined;
-      // Without a closing bracket, an opening one is an ordinary character.
+      // Without a closing bracket, an opening bracket is an ordinary character.
       if (bracket === undefined) tokens.push({ character });
       else {
         tokens.push({ test: bracket.test });
@@ -107,7 +107,7 @@ function memberAt(
   return character === undefined ? undefined : { character, next: index + (isQuoted ? 2 : 1) };
 }
 
-/** In some locales, a range of lowercase letters includes uppercase ones. If in doubt, the name matches. */
+/** In some locales, a range of lowercase letters includes uppercase letters. If in doubt, the name matches. */
 function isBetween(character: string, [low, high]: readonly [string, string], exactly: boolean): boolean {
   const variants = exactly ? [character] : [character, character.toLowerCase(), character.toUpperCase()];
   const bounds = exactly

@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLocalWorkspace } from "../local-workspace.ts";
 
 /**
- * Swaps a directory for a link to the outside and back, as fast as it can. Only renames, because creating links is
- * slow.
+ * Swaps a directory with a symlink to the outside and back, as fast as it can. Only renames, because creating symlinks
+ * is slow.
  */
 const swapper = `
 const { parentPort, workerData } = require("node:worker_threads");
@@ -23,7 +23,7 @@ for (let round = 0; Atomics.load(flags, 0) === 0; round++) {
     fs.renameSync(directory, link);
   }
   attempt(() => fs.renameSync(directory + round, directory));
-  // Long enough as a directory to be opened, too short to be written in peace.
+  // The directory exists long enough to be opened, but may be replaced before it is written to.
   for (const end = performance.now() + (round % 8) / 10; performance.now() < end; );
   if (round === 0) parentPort.postMessage("running");
 }
@@ -55,7 +55,7 @@ async function endRace(): Promise<number> {
   return Atomics.load(flags, 1);
 }
 
-describe.runIf(process.platform === "linux")("a directory that is constantly replaced with a link", () => {
+describe.runIf(process.platform === "linux")("a directory that is constantly replaced with a symlink", () => {
   it("never lets a write escape", async () => {
     const workspace = createLocalWorkspace({ root, environment: {} });
     const outcomes = new Set<string>();

@@ -70,7 +70,7 @@ describe("writeWholeFile", () => {
     expect(readdirSync(root)).toEqual(["f"]);
   });
 
-  it("rejects links, directories and devices, even below links", async () => {
+  it("rejects symlinks, directories and devices, even below symlinks", async () => {
     writeFileSync(join(outside, "f"), "safe");
     symlinkSync(join(outside, "f"), join(root, "link"));
     symlinkSync(join(outside, "new"), join(root, "dangling"));
@@ -90,12 +90,12 @@ describe("writeWholeFile", () => {
     expect(readdirSync(outside)).toEqual(["f"]);
   });
 
-  it("leaves neither a temporary file nor damage if the name is impossible", async () => {
+  it("leaves nothing behind if the name is too long", async () => {
     expect(await put(join(root, "n".repeat(300)), "x")).toBe("ENAMETOOLONG");
     expect(readdirSync(root)).toEqual([]);
   });
 
-  it("lets only one of two writers with the same version succeed", async () => {
+  it("lets only one of two writers succeed if both expect the same version", async () => {
     const path = join(root, "f");
     writeFileSync(path, "one");
     const { version } = statPath(path);

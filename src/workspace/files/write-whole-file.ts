@@ -31,7 +31,7 @@ export async function writeWholeFile(realPath: string, bytes: Uint8Array, option
   if (!isAbsolute(realPath) || hasControls(realPath) || basename(realPath) === "")
     return failure("invalid_path", `not the path of a file: ${JSON.stringify(realPath)}`);
   const before = targetAt(realPath, realPath);
-  // The check precedes the creation of directories, so that a refused write leaves nothing behind.
+  // This check comes before directories are created, so that a refused write leaves nothing behind.
   const refusal = refusalFor(before, { realPath, expect: options.expect });
   if (refusal) return refusal;
   const directory = openCheckedDirectory(dirname(realPath), { create: true });
@@ -121,7 +121,7 @@ export function targetAt(path: string, realPath: string): Target | FileFailure {
   }
 }
 
-/** Returns why a file must not be replaced or deleted. */
+/** Returns the reason why a file must not be replaced or deleted; undefined if it may be. */
 export function refusalFor(
   target: Target | FileFailure,
   request: { readonly realPath: string; readonly expect?: string | undefined },

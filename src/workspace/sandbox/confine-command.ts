@@ -18,7 +18,7 @@ export interface ConfinedRequest {
   readonly command: string;
   readonly args: readonly string[];
   readonly environment: Readonly<Record<string, string>>;
-  /** Runs the command in the read-only profile, with this view. */
+  /** Runs the command in the read-only profile, with this view of the files. */
   readonly readsOnly?: ReadOnlyView | undefined;
 }
 
@@ -50,7 +50,7 @@ export interface SandboxResources {
   readonly proxy: DomainProxy | undefined;
   readonly separate: readonly string[];
   readonly files: SandboxFiles;
-  /** Group that all commands join; undefined if there is none. */
+  /** Control group that all commands join; undefined if there is none. */
   readonly group: ProcessGroup | undefined;
 }
 
@@ -110,7 +110,7 @@ function confineReadOnly(
 ): ConfinedCommand {
   const { root } = request;
   const mounts = planReadOnly({ ...places, root }, { ...view, path: request.environment["PATH"] });
-  // Joining the group takes 12 ms. Only root needs it, and the shell's own limit applies to everyone else.
+  // Joining the group takes 12 ms. Only root needs it; for everyone else, the shell's own limit applies.
   return {
     ...startIn(
       request,
@@ -211,8 +211,8 @@ function explainCreated(created: readonly SetAside[]): string | undefined {
   const left = created.flatMap(({ path, to }) => (to === undefined ? [path] : []));
   return [
     "Sandbox: commands must not create paths that Retinue or git acts on.",
-    ...(moved.length === 0 ? [] : [`These were moved away: ${moved.join(", ")}.`]),
-    ...(left.length === 0 ? [] : [`These could not be moved away, so delete them: ${left.join(", ")}.`]),
+    ...(moved.length === 0 ? [] : [`These were moved aside: ${moved.join(", ")}.`]),
+    ...(left.length === 0 ? [] : [`These could not be moved aside, so delete them: ${left.join(", ")}.`]),
     "Create them with Write or Edit, which ask for approval.",
   ].join(" ");
 }

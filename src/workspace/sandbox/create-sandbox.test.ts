@@ -47,7 +47,7 @@ describe.runIf(hasSandbox)("commands in a session", () => {
     await server.running.end();
   });
 
-  it("can clean up when they are ended, and are killed if they do not end", async () => {
+  it("can clean up when they are ended, and are killed if they do not exit", async () => {
     const polite = await start("trap 'echo bye > bye; exit 0' TERM; echo up; while :; do sleep 0.05; done");
     await polite.said("up");
     await polite.running.end();
@@ -58,14 +58,14 @@ describe.runIf(hasSandbox)("commands in a session", () => {
     expect(await stubborn.running.exited).toMatchObject({ code: null });
   });
 
-  it("leave nothing running, however they hide", async () => {
+  it("leave no processes running, no matter how they hide them", async () => {
     const left = await start("env -i setsid bash -c 'echo up; exec sleep 4242' & wait");
     await left.said("up");
     await left.running.end();
     expect(execFileSync("ps", ["ax"]).toString()).not.toContain("sleep 4242");
   });
 
-  it("end as they would without a sandbox", async () => {
+  it("run as they would without a sandbox", async () => {
     expect(await place.run("exit 7")).toMatchObject({ code: 7, output: "" });
     expect(await place.run("echo out; echo err >&2")).toMatchObject({ code: 0, output: "out\nerr\n", why: undefined });
     expect((await place.run("pwd; id -u; echo $HOME")).output).toBe(
@@ -73,7 +73,7 @@ describe.runIf(hasSandbox)("commands in a session", () => {
     );
   });
 
-  /** Returns the process that keeps their network open. */
+  /** Returns the id of the process that keeps the session's network open. */
   function holder(): number {
     const { root } = place;
     const { args } = place.sandbox.confine({ root, cwd: root, command: "true", args: [], environment: {} });

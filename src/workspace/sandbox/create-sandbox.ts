@@ -15,7 +15,9 @@ export interface Sandbox {
   expected(): Promise<SandboxState["kind"]>;
   /** Returns whether commands can be confined. The first call tries the sandbox. */
   ready(): Promise<SandboxState>;
-  /** Runs work that writes files with the user's approval, so that they are not treated as created by a command. */
+  /**
+   * Runs work that writes files with the user's approval, so that these files are not treated as created by a command.
+   */
   readonly review: PathWatch["review"];
   /** May be called only after `ready` has returned `on`. */
   confine(request: ConfinedRequest): ConfinedCommand;

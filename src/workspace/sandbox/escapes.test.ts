@@ -45,14 +45,14 @@ describe.runIf(hasSandbox)("files", () => {
     ["another namespace", (top: string) => `unshare -Urm sh -c 'mount -o remount,rw / ; echo x > ${top}/escaped'`],
     ["a process in the background", (top: string) => `(setsid sh -c 'echo x > ${top}/escaped' &) ; sleep 0.2`],
     ["a hard link", (top: string) => `ln ${top}/state-file l ; echo x >> l ; echo x > ${top}/escaped`],
-  ])("outside can't be written through %s", async (_, command) => {
+  ])("outside the workspace can't be written through %s", async (_, command) => {
     writeFileSync(join(place.top, "state-file"), "kept");
     await place.run(command(place.top));
     expect(existsSync(join(place.top, "escaped"))).toBe(false);
     expect(readFileSync(join(place.top, "state-file"), "utf8")).toBe("kept");
   });
 
-  it("with the user's keys or from other sessions are hidden", async () => {
+  it("that contain the user's keys or are from other sessions are hidden", async () => {
     mkdirSync(join(place.home, ".ssh"));
     writeFileSync(join(place.home, ".ssh/id"), "SECRET");
     mkdirSync(join(place.home, ".m2"));
@@ -69,7 +69,7 @@ describe.runIf(hasSandbox)("files", () => {
     expect(why).toContain("is hidden from commands");
   });
 
-  it("outside can be written if the settings allow it", async () => {
+  it("outside the workspace can be written if the settings allow it", async () => {
     const allowed = join(place.top, "cache");
     mkdirSync(allowed);
     const other = createSandboxPlace({ writable: [allowed] });
@@ -79,7 +79,7 @@ describe.runIf(hasSandbox)("files", () => {
   });
 });
 
-describe.runIf(hasSandbox)("files that control programs outside", () => {
+describe.runIf(hasSandbox)("files that control programs outside the sandbox", () => {
   beforeEach(() => {
     execFileSync("git", ["init", "-q", place.root]);
     mkdirSync(join(place.root, ".claude"));
@@ -120,7 +120,7 @@ describe.runIf(hasSandbox)("files that control programs outside", () => {
     expect({ code, output: output.trim() }).toEqual({ code: 0, output: "1" });
   });
 
-  it("are moved away and reported if they redirect git, and other created files are reported too", async () => {
+  it("are moved aside and reported if they redirect git; other new ones are only reported", async () => {
     await place.run("echo ../evil > .git/commondir; mkdir .vscode; echo x > .vscode/tasks.json");
     expect(existsSync(join(place.root, ".git/commondir"))).toBe(false);
     expect(place.told).toEqual([
@@ -136,7 +136,7 @@ describe.runIf(hasSandbox)("files that control programs outside", () => {
     [".git/hooks", "mkdir .git/hooks && echo x > .git/hooks/pre-commit"],
     [".git/info", "mkdir .git/info && echo '* filter=x' > .git/info/attributes"],
     [".git/config.worktree", "echo x > .git/config.worktree"],
-  ])("are moved away and reported to the user and the model if a command creates %s", async (name, command) => {
+  ])("are moved aside and reported to the user and the model if a command creates %s", async (name, command) => {
     for (const path of [".claude", ".git/hooks", ".git/info"])
       rmSync(join(place.root, path), { recursive: true, force: true });
     const { why } = await place.run(command);
@@ -147,7 +147,7 @@ describe.runIf(hasSandbox)("files that control programs outside", () => {
     expect(why).toContain(`${join(place.root, name)} (now ${moved})`);
   });
 
-  it("are not moved if a link leads to them", async () => {
+  it("are not moved if they are reached through a symlink", async () => {
     const outside = join(place.top, "outside");
     mkdirSync(outside);
     writeFileSync(join(outside, "git"), "kept");
@@ -167,7 +167,7 @@ describe.runIf(hasSandbox)("files that control programs outside", () => {
     expect(await run("rm .git && echo x > .git")).toMatchObject({ code: 1 });
   });
 
-  it("stay closed if a path is replaced with a link at the last moment", async () => {
+  it("stay protected if a path is replaced with a symlink at the last moment", async () => {
     const victim = join(place.top, "victim");
     mkdirSync(victim);
     await place.sandbox.ready();
@@ -182,7 +182,7 @@ describe.runIf(hasSandbox)("files that control programs outside", () => {
     expect({ status, stderr }).toEqual({ status: 125, stderr: expect.stringContaining("Run the command again") });
   });
 
-  it("stay closed if a `.git` file names a directory that does not refer back to it", async () => {
+  it("stay protected if a `.git` file names a directory that does not refer back to it", async () => {
     const other = createSandboxPlace();
     const victim = join(other.top, "victim/worktrees/w");
     mkdirSync(victim, { recursive: true });
@@ -211,7 +211,7 @@ describe.runIf(hasSandbox)("a workspace inside a repository", () => {
     return inner;
   }
 
-  it("below /tmp sees the whole working tree, and can write only its own part", async () => {
+  it("below /tmp sees the whole working tree, but can write only its own part", async () => {
     const inner = await inRepository({}, "/tmp");
     mkdirSync(join(inner.home, ".ssh"));
     writeFileSync(join(inner.home, ".ssh/id"), "SECRET");
@@ -246,7 +246,7 @@ describe.runIf(hasSandbox)("a workspace inside a repository", () => {
     });
   });
 
-  it("whose top is itself hidden does not see the repository, so that it can't commit deletions", async () => {
+  it("does not see a repository whose top directory is hidden, so that commands can't commit deletions", async () => {
     const outer = realpathSync(mkdtempSync("/var/tmp/sandbox-outer-"));
     onTestFinished(() => rmSync(outer, { recursive: true, force: true }));
     execFileSync("git", ["init", "-q", outer]);
@@ -280,20 +280,23 @@ describe.runIf(hasSandbox)("other processes and hosts", () => {
     expect(why).toContain("no network");
   });
 
-  it("can't be reached through Unix sockets", async () => {
-    // Placed where no other test's sandbox sees it, because a socket that disappears before it is mounted makes that
-    // command fail.
-    const hidden = createSandboxPlace({}, tmpdir());
-    const socket = join(hidden.root, "s");
-    const server = createServer((connection) => connection.end("SECRET"));
-    await new Promise<void>((resolve) => server.listen(socket, resolve));
-    const script = `require("net").connect(process.argv[1]).on("error",e=>console.log(e.code)).pipe(process.stdout)`;
-    const { output } = await hidden.run(`${process.execPath} -e '${script}' ${socket}`);
-    server.close();
-    await hidden.remove();
-    expect(output.trim()).toBe("ECONNREFUSED");
-    expect((await place.run("ls /run; env | grep -E 'SSH_AUTH_SOCK|DOCKER_HOST'")).output).toBe("");
-  });
+  it.each([tmpdir(), ...(existsSync("/dev/shm") ? ["/dev/shm"] : [])])(
+    "can't be reached through Unix sockets in %s",
+    async (parent) => {
+      // The socket is placed where no other test's sandbox sees it, because a command fails if a socket disappears before
+      // it is mounted.
+      const hidden = createSandboxPlace({}, parent);
+      const socket = join(hidden.root, "s");
+      const server = createServer((connection) => connection.end("SECRET"));
+      await new Promise<void>((resolve) => server.listen(socket, resolve));
+      const script = `require("net").connect(process.argv[1]).on("error",e=>console.log(e.code)).pipe(process.stdout)`;
+      const { output } = await hidden.run(`${process.execPath} -e '${script}' ${socket}`);
+      server.close();
+      await hidden.remove();
+      expect(output.trim()).toBe("ECONNREFUSED");
+      expect((await place.run("ls /run; env | grep -E 'SSH_AUTH_SOCK|DOCKER_HOST'")).output).toBe("");
+    },
+  );
 
   it("can't be seen, signaled or traced, and their environment can't be read", async () => {
     const other = spawn("sleep", ["60"], { env: { ...process.env, OTHERS_SECRET: "SECRET" } });
@@ -306,7 +309,7 @@ describe.runIf(hasSandbox)("other processes and hosts", () => {
     other.kill("SIGKILL");
   });
 
-  it("can't be reached with additional rights: no capabilities, no new namespaces", async () => {
+  it("can't be reached with extra privileges, because there are no capabilities or new namespaces", async () => {
     const { output } = await place.run("grep CapEff /proc/self/status; unshare -U true && echo NEW");
     expect(output).toMatch(/CapEff:\s+0{16}/);
     expect(output).not.toContain("NEW");
@@ -315,7 +318,7 @@ describe.runIf(hasSandbox)("other processes and hosts", () => {
   it("can't be starved by too many processes", async () => {
     const few = createSandboxPlace({ maxProcesses: 40 });
     onTestFinished(() => few.remove());
-    // Bash would try again for a long time.
+    // Bash would keep retrying for a long time.
     const bomb = `exec perl -e 'for (1..60) { my $p = fork; print("$!\\n"), last if !defined $p; sleep(9), exit if !$p }'`;
     const profiles = process.getuid?.() === 0 ? (["run"] as const) : (["run", "read"] as const);
     for (const profile of profiles)

@@ -31,13 +31,13 @@ describe("a refused write", () => {
     expect(explainRefusal(`before\n${output}\nafter`, facts)).toContain(said);
   });
 
-  it("to a resource that is busy for other reasons is not explained", () => {
+  it("is not explained if the resource may be busy for other reasons", () => {
     expect(explainRefusal("umount: /mnt: Device or resource busy", facts)).toBeUndefined();
   });
 });
 
 describe("a missing network", () => {
-  it("is recognized by error messages, and by programs that need a network", () => {
+  it("is recognized by error messages, or by the command if it needs a network", () => {
     for (const output of ["curl: (6) Could not resolve host: a.b", "npm error code EAI_AGAIN"])
       expect(explainRefusal(output, facts)).toContain("no network");
     expect(explainRefusal("", { ...facts, command: "cd x && curl -s https://a.b" })).toContain("no network");
@@ -46,7 +46,7 @@ describe("a missing network", () => {
   });
 });
 
-it("distinguishes a sandbox that could not be set up from a failure of the command", () => {
+it("distinguishes a sandbox that could not be set up from a command that failed", () => {
   const output = "bwrap: Can't create file at /x/socket: Read-only file system";
   expect(explainRefusal(output, facts)).toContain("the command was not run");
 });

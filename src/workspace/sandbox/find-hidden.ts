@@ -13,8 +13,8 @@ export interface SearchBounds {
 const usualBounds: SearchBounds = { entries: 300_000, milliseconds: 3_000, found: 500 };
 
 /**
- * Finds the files and directories that a predicate hides, the targets of links that it hides, and other hard links to
- * hidden files. Returns undefined if a bound is exceeded.
+ * Finds the files and directories that a predicate hides, the targets of hidden symlinks, and other hard links to
+ * hidden files. Returns undefined if a limit is exceeded.
  */
 export async function findHidden(
   directories: readonly string[],
@@ -52,7 +52,7 @@ export async function findHidden(
   return found.size > bounds.found ? undefined : [...found];
 }
 
-/** Returns the files that are hard links to a hidden file. Examines the files only if there can be such a link. */
+/** Returns the files that are hard links to a hidden file. Examines files only if such links can exist. */
 function otherLinks(hidden: ReadonlySet<string>, files: readonly string[]): readonly string[] {
   const linked = new Set(
     [...hidden]

@@ -35,7 +35,7 @@ it("is not misled by changed file times", () => {
   expect(changedHooks(root, before)).toEqual([hook]);
 });
 
-it("follows links, and notices that the directory was replaced", () => {
+it("follows symlinks, and notices that the directory was replaced", () => {
   const { root, hooks } = repository();
   const program = join(root, "program");
   writeFileSync(program, "#!/bin/sh\n", { mode: 0o755 });

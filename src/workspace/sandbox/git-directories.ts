@@ -4,7 +4,7 @@ import { basename, dirname, join, resolve } from "node:path";
 export interface GitDirectories {
   /** Top directory of the working tree. */
   readonly tree?: string;
-  /** Paths that git must be able to write for a commit. */
+  /** Paths that git must be able to write in order to commit. */
   readonly writable: readonly string[];
   /** Paths that determine which programs git runs, and parts of other checkouts. Some of them may not exist. */
   readonly readOnly: readonly string[];
@@ -45,7 +45,7 @@ function ofRepository(directory: string): GitDirectories {
 /** Entries of a git directory that determine which programs git runs. */
 const obeyed = ["config", "config.worktree", "hooks", "info"];
 
-/** A symlink may lead to any repository, so it makes none writable. */
+/** A symlink may lead to any repository, so it does not make a repository writable. */
 function ofLink(link: string): GitDirectories {
   const target = real(link);
   return target === undefined || kindAt(target) !== "directory"
@@ -84,7 +84,7 @@ function kindAt(path: string): "directory" | "file" | "link" | "other" | undefin
 }
 
 /**
- * Maximum size of a file that contains a path; longer than any path. Reading a pipe or a huge file would block Retinue.
+ * Maximum size of a file that contains a path; larger than any path. Reading a pipe or a huge file would block Retinue.
  */
 const LONGEST_LINK = 16 * 1024;
 
@@ -108,7 +108,7 @@ function real(path: string): string | undefined {
 
 /**
  * Lists the git hooks in the repository that were created or changed after a given time (milliseconds since 1970). Uses
- * the time of the last status change, which programs can't set.
+ * the time of the last status change, because programs can't set it.
  */
 export function changedHooks(root: string, since: number): readonly string[] {
   const { hooks } = gitDirectories(root);

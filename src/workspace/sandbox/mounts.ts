@@ -16,13 +16,13 @@ export interface Mount {
 export interface MountSources {
   /** The session's temporary directory. */
   readonly scratch: string;
-  /** Returns the file that is shown in place of a hidden one. */
+  /** Returns the file that is shown in place of a hidden file. */
   emptyFile(hidden: string): string;
 }
 
 /**
- * Precedence of mounts at the same path, lowest first. `writable` has the highest, because a workspace may be anywhere,
- * even where keys are stored.
+ * Precedence of mounts at the same path, lowest first. `writable` has the highest precedence, because a workspace may
+ * be anywhere, even where keys are stored.
  */
 const strength: readonly MountKind[] = ["private", "empty", "hidden", "hiddenFile", "readOnly", "writable"];
 
@@ -33,10 +33,10 @@ export function mountArguments(mounts: readonly Mount[], sources: MountSources):
   const [base, ordered] = splitRoot(orderMounts(mounts));
   const hidden = ordered.filter(({ kind }) => kind === "hidden");
   return [
-    // As root, a command could otherwise change kernel settings.
+    // Otherwise, a command that runs as root could change kernel settings.
     ...[base, "/", "/", "--dev", "/dev", "--proc", "/proc", "--ro-bind", "/proc/sys", "/proc/sys"],
     ...ordered.flatMap(({ path, kind }) => oneMount({ path, kind }, sources)),
-    // Made read-only last, because bubblewrap creates the mount points of deeper mounts in these directories.
+    // These directories are made read-only last, because bubblewrap creates the mount points of deeper mounts in them.
     ...hidden.flatMap(({ path }) => ["--remount-ro", path]),
   ];
 }
@@ -103,7 +103,7 @@ export function entryIdentity(path: string): string | undefined {
 /** Returns the real paths of the given paths that exist. */
 export function existing(paths: readonly string[]): readonly string[] {
   return paths.flatMap((path) => {
-    // Most of them do not exist, and an exception costs much more than this call.
+    // Most of the paths do not exist, and an exception costs much more than this call.
     if (entryAt(path) === undefined) return [];
     try {
       return [realpathSync.native(path)];

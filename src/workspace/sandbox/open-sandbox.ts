@@ -19,7 +19,7 @@ import { createSandboxFiles, type SandboxFiles } from "./sandbox-files.ts";
 import { type NetworkPrograms, openSharedNetwork, type SharedNetwork } from "./shared-network.ts";
 
 export interface OpenSandbox {
-  /** Returns false if the shared network is gone, or if files of the sandbox were removed. */
+  /** Returns false if the shared network is gone, or if the sandbox's files were removed. */
   isOpen(): boolean;
   confine(request: ConfinedRequest, confinement: WatchedConfinement): ConfinedCommand;
   shut(): void;
@@ -68,7 +68,7 @@ export async function openSandbox({ scratch, domains, maxProcesses }: Confinemen
   }
 }
 
-/** Explains why this machine can't have a sandbox; undefined if all required programs are installed. */
+/** Explains why there can't be a sandbox on this machine; undefined if all required programs are installed. */
 export function missingProgram(): Absence | undefined {
   const programs = findPrograms();
   return "reason" in programs ? programs : undefined;
@@ -128,7 +128,7 @@ async function chooseSeparation({ programs, network, files, group }: Trial): Pro
   throw new Error(failure);
 }
 
-/** Runs a command. Returns its error message; undefined on success. */
+/** Runs a command. Returns its error message, or undefined on success. */
 function tryCommand(program: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], timeout: 10_000 });

@@ -24,7 +24,7 @@ export interface SandboxPaths {
 export interface SandboxPlan {
   /** Mounts of the sandbox, parents before children. */
   readonly mounts: readonly Mount[];
-  /** Protected paths that no mount protects. */
+  /** Paths that need protection but that no mount covers. */
   readonly watched: readonly WatchedPath[];
 }
 
@@ -84,9 +84,9 @@ export function secretsOf(userHome: string): readonly string[] {
 }
 
 /**
- * Finds the workspace's repository. `covered` contains its working tree if the tree lies below one of the `covers`.
- * Such a tree must be shown, because git considers files that it does not see to be deleted. A tree whose top is itself
- * covered can't be shown, so its repository is left out.
+ * Finds the workspace's repository. `covered` contains its working tree if the tree is below one of the `covers`. Such
+ * a tree must be shown, because git treats files that it can't see as deleted. If the top directory of the tree is
+ * itself covered, the tree can't be shown, so its repository is left out.
  */
 export function findRepository(
   root: string,
@@ -106,9 +106,10 @@ export function hideSockets(mounts: readonly Mount[]): readonly Mount[] {
 }
 
 function isReachable(socket: string, ordered: readonly Mount[]): boolean {
-  if (isWithin(socket, "/dev") || isWithin(socket, "/proc")) return false;
   const kind = mountAt(socket, ordered)?.kind;
-  return kind === undefined || kind === "writable" || kind === "readOnly";
+  // The sandbox has its own /dev and /proc, but a workspace in /dev/shm is mounted there.
+  if (kind === undefined) return !isWithin(socket, "/dev") && !isWithin(socket, "/proc");
+  return kind === "writable" || kind === "readOnly";
 }
 
 export function hide(path: string): Mount {

@@ -6,8 +6,9 @@ import { entryAt, existing, type Mount, mountAt, orderMounts } from "./mounts.ts
 import { findRepository, hide, hideSockets, type SandboxPaths, secretsOf } from "./plan-mounts.ts";
 
 /**
- * Plans the view of a command that is allowed only because it is read-only. It shows the system, the workspace, its
- * repository and the directories of the view, none of them writable. Everything else that belongs to users is hidden.
+ * Plans the view of a command that is allowed only because it is read-only. The view contains the system, the
+ * workspace, its repository and the directories in `view`, all of them read-only. Everything else that belongs to users
+ * is hidden.
  */
 export function planReadOnly(
   places: SandboxPaths,
@@ -59,7 +60,10 @@ function prefixOf(program: string, other: string): string | undefined {
   return basename(program) === "bin" && isWithin(prefix, other) && prefix !== other ? prefix : undefined;
 }
 
-/** Returns true if there is anything to hide at a path. A command can't list what this process can't list. */
+/**
+ * Returns true if there is anything to hide at a path. A directory that this process can't list can't be listed by a
+ * command either.
+ */
 function hasContent(path: string): boolean {
   return entryAt(path)?.isDirectory() === true ? namesIn(path).length > 0 : true;
 }
@@ -72,7 +76,7 @@ function namesIn(directory: string): readonly string[] {
   }
 }
 
-/** Leaves out paths that are already hidden or visible because a parent directory is. */
+/** Leaves out paths that are already hidden or visible because of a parent directory. */
 function withoutRepeated(ordered: readonly Mount[]): readonly Mount[] {
   const kept: Mount[] = [];
   for (const mount of ordered) {

@@ -26,7 +26,7 @@ export function limitProcesses(most: number, version: string = release()): strin
 
 /**
  * Creates a control group if this process runs as root, because a shell's limit does not apply to root. Returns
- * undefined if there is no need for one or it can't be created.
+ * undefined if no group is needed or none can be created.
  */
 export function openProcessGroup(most: number): ProcessGroup | undefined {
   if (process.getuid?.() !== 0) return undefined;

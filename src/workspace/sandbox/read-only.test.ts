@@ -29,7 +29,7 @@ function put(path: string, text = "SECRET"): void {
 }
 
 describe.runIf(hasSandbox)("a read-only command", () => {
-  it("reads the workspace and the system, and starts programs", async () => {
+  it("reads files in the workspace and the system, and starts programs", async () => {
     put(join(place.root, "a"), "1\n");
     const { code, output, why } = await place.read(
       "cat a; pwd; git --version | cut -c1-3; head -c4 /etc/passwd; id -u",
@@ -184,12 +184,12 @@ describe.runIf(hasSandbox)("a read-only command", () => {
     expect(output).toContain("open\n");
   });
 
-  it("does not see a denied git directory", async () => {
+  it("does not see a git directory that is denied", async () => {
     execFileSync("git", ["init", "-q", place.root]);
     expect((await place.read("ls -A .git", { hidden: [join(place.root, ".git")] })).output).toBe("");
   });
 
-  it("sees, signals and traces no process outside, and has no capabilities", async () => {
+  it("can't see, signal or trace processes outside, and has no capabilities", async () => {
     const other = spawn("sleep", ["60"], { env: { ...process.env, OTHERS: "SECRET" } });
     const { output } = await place.read(
       `kill -9 ${other.pid} -1; cat /proc/${other.pid}/environ /proc/*/environ | tr '\\0' '\\n' | grep OTHERS; grep CapEff /proc/self/status; hostname x; ls /proc | grep -c '^[0-9]'`,
@@ -211,7 +211,7 @@ describe.runIf(hasSandbox)("a read-only command", () => {
 });
 
 describe("findHidden", () => {
-  it("gives up beyond its limits, and examines no file twice", async () => {
+  it("gives up if a limit is exceeded, and examines no file twice", async () => {
     for (const name of ["a/1", "a/2", "b/3"]) put(join(place.root, name));
     const bounds = { entries: 5, milliseconds: 60_000, found: 2 };
     const seen: string[] = [];
@@ -224,7 +224,7 @@ describe("findHidden", () => {
     expect(await findHidden([root], () => false, { ...bounds, milliseconds: -1 })).toBeUndefined();
   });
 
-  it("does not hide the workspace because of a link to it", async () => {
+  it("does not hide the workspace because of a symlink to it", async () => {
     symlinkSync("..", join(place.root, ".env"));
     expect(await findHidden([place.root], (path) => path.endsWith(".env"))).toEqual([]);
     expect(existsSync(place.root)).toBe(true);

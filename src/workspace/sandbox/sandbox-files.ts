@@ -5,7 +5,7 @@ import { seccompFilter } from "./seccomp-filter.ts";
 
 /** Files that bubblewrap needs, in a directory that no command sees. */
 export interface SandboxFiles {
-  /** Returns the file that is shown in place of a hidden one: an empty file of the same format. */
+  /** Returns the file that is shown in place of a hidden file: an empty file in the same format. */
   emptyFile(hidden: string): string;
   /** System call filter; undefined if there is none for this architecture. */
   readonly filter: string | undefined;

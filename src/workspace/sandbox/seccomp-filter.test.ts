@@ -41,7 +41,7 @@ describe.each([
   const program = seccompFilter(architecture) ?? Buffer.alloc(0);
   const at = (number: number, argument = 0): number => judge(program, { audit, number, argument });
 
-  it("refuses calls that reach into processes and the kernel, and nothing else", () => {
+  it("rejects calls that reach into processes or the kernel, and no other calls", () => {
     for (const number of [ptrace, mount, 425, 430, 442]) expect(at(number)).toBe(refused(1));
     for (const number of [read, execve, 435, 439]) expect(at(number)).toBe(ALLOWED);
     const all = Array.from({ length: 500 }, (_, number) => number).filter((number) => at(number) === refused(1));
@@ -54,7 +54,7 @@ describe.each([
     for (const kind of [0, 17, 31, 38, 40]) expect(at(socket, kind)).toBe(refused(97));
   });
 
-  it("refuses calls for another architecture", () => {
+  it("rejects calls for another architecture", () => {
     expect(judge(program, { audit: 0x4000_0003, number: 3 })).toBe(refused(38));
     if (architecture === "x64") expect(at(0x4000_0000)).toBe(refused(38));
   });

@@ -1,7 +1,7 @@
 /**
- * Returns a filter program for the system calls of confined commands, in the kernel's format; undefined for an
- * unknown architecture. It refuses calls that commands do not need and that reach into other processes or the kernel,
- * because most kernel vulnerabilities that allow an escape from a sandbox involve one of them. It also refuses sockets
+ * Returns a filter program for the system calls of confined commands, in the kernel's format; undefined for an unknown
+ * architecture. The filter rejects calls that commands do not need and that reach into other processes or the kernel,
+ * because most kernel vulnerabilities that allow an escape from a sandbox involve one of them. It also rejects sockets
  * that network namespaces do not isolate, such as those to the host of a virtual machine.
  */
 export function seccompFilter(architecture: string = process.arch): Buffer | undefined {
@@ -12,7 +12,7 @@ export function seccompFilter(architecture: string = process.arch): Buffer | und
     load(ARCHITECTURE),
     ...refuseUnless(equal(system.audit, { yes: 1 }), ENOSYS),
     load(NUMBER),
-    // Numbers from here on belong to another x64 calling convention.
+    // Numbers from here on are those of another x64 calling convention.
     ...(architecture === "x64" ? [atLeast(0x4000_0000, { no: 1 }), refuse(ENOSYS)] : []),
     ...onlySockets(system.socket),
     ...denied.flatMap((number) => [equal(number, { no: 1 }), refuse(EPERM)]),

@@ -68,8 +68,8 @@ export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?:
 }
 
 /**
- * Returns the pid of the network's first process once the network can be entered, that is, after both the pid and the
- * output from inside have arrived.
+ * Returns the pid of the network's first process once the network can be entered. This is the case when both the pid
+ * and the first output from inside have arrived.
  */
 function untilReady(holder: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
@@ -89,7 +89,10 @@ function untilReady(holder: ChildProcess): Promise<number> {
   });
 }
 
-/** Lets this process exit while the holder runs; the holder then ends, because its input closes. */
+/**
+ * Lets this process exit while the process that holds the network is running. When its input closes, the holder exits
+ * too.
+ */
 function letGo(holder: ChildProcess): void {
   holder.unref();
   for (const stream of holder.stdio) (stream as { unref?: () => void } | null)?.unref?.();

@@ -47,7 +47,7 @@ describe.runIf(hasSandbox)("protected files that a tool writes while a command r
     ["a second name", ".agents/a.md", "ln .agents/a.md other", ".agents/a.md"],
     ["a link to the same content", ".agents/a.md", "mv .agents b; ln -s b .agents", ".agents"],
     ["a pipe in its place", ".agents/s/a.md", "rm .agents/s/a.md; mkfifo .agents/s/a.md", ".agents/s/a.md"],
-  ])("stay in place, but a command must not add %s", async (_, written, command, moved) => {
+  ])("stay in place, but changes by a command are moved aside: %s", async (_, written, command, moved) => {
     const running = await start(`${until(written)}; ${command}`);
     await place.workspace.write(at(written), Buffer.from("own"), {});
     const { why } = await running.ran;
@@ -79,7 +79,7 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     [".git/info", "../more/info", "more/info", "echo x > .git/info/attributes"],
     [".claude", "conf", "conf", "mkdir conf/agents; mv conf c"],
     [".vscode", "conf", "conf", "echo x > .vscode/tasks.json"],
-  ])("%s: their targets are not changed", async (name, target, directory, command) => {
+  ])("%s: targets can't be changed", async (name, target, directory, command) => {
     rmSync(at(".git/info"), { recursive: true });
     mkdirSync(at(directory), { recursive: true });
     link(target, name);
@@ -93,7 +93,7 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     ["replaced by a directory", "rm .git/hooks && mkdir .git/hooks && echo x > .git/hooks/pre-commit"],
     ["replaced by another link", "mkdir evil && ln -sfn ../evil .git/hooks"],
     ["redirected above the target", "mv tools t && mkdir -p tools/hooks && echo x > tools/hooks/pre-commit"],
-  ])("are moved away if they are %s", async (_, command) => {
+  ])("are moved aside if they are %s", async (_, command) => {
     mkdirSync(at("tools/hooks"), { recursive: true });
     link("../tools/hooks", ".git/hooks");
     const { why } = await place.run(command);
@@ -102,7 +102,7 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     expect(why).toContain(`${at(".git/hooks")} (now `);
   });
 
-  it("are moved away if a command creates their target, but not if a tool does", async () => {
+  it("are moved aside if a command creates their target, but not if a tool does", async () => {
     link("conf/mcp.json", ".mcp.json");
     await place.run("mkdir conf && echo x > conf/mcp.json");
     expect(isThere(at(".mcp.json"))).toBe(false);
@@ -116,14 +116,14 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     expect(place.told).toEqual([]);
   });
 
-  it("do not reveal hidden files", async () => {
+  it("can't be used to read hidden files", async () => {
     mkdirSync(join(place.home, ".ssh"));
     writeFileSync(join(place.home, ".ssh/id"), "SECRET");
     link(join(place.home, ".ssh"), ".claude");
     expect((await place.run("cat .claude/id")).output).not.toContain("SECRET");
   });
 
-  it("protect the repository that `.git` leads to, and `.git` itself", async () => {
+  it("protect the repository that `.git` points to, and `.git` itself", async () => {
     renameSync(at(".git"), at("repository"));
     link("repository", ".git");
     const who = "-c user.name=a -c user.email=a@b.c";
@@ -134,7 +134,7 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     expect(isThere(at(".git"))).toBe(false);
   });
 
-  it("do not change a `.git` file that leads to no known repository", async () => {
+  it("do not affect a `.git` file that points to an unknown repository", async () => {
     renameSync(at(".git"), join(place.top, "repository"));
     writeFileSync(at(".git"), "gitdir: ../repository\n");
     expect(await place.run("rm -f .git; cp -r ../repository .git")).toMatchObject({ code: 1 });
@@ -165,7 +165,7 @@ describe.runIf(hasSandbox && existsSync("/dev/shm"))("with the state directory o
 });
 
 describe.runIf(hasSandbox)("after a session that was killed", () => {
-  it("the next session moves away files that its commands created, except files that it wrote itself", async () => {
+  it("files that its commands created are moved aside by the next session, except files that it wrote itself", async () => {
     const state = join(place.top, "state");
     mkdirSync(state, { recursive: true });
     const program = bundleProgram(join(import.meta.dirname, "run-until-killed.test-support.ts"));
@@ -194,7 +194,7 @@ describe.runIf(hasSandbox)("after a session that was killed", () => {
     expect(readdirSync(join(state, "running-commands"))).toEqual([]);
   });
 
-  it("there is no record of a command that had ended", async () => {
+  it("there is no record of commands that had finished", async () => {
     const other = createSandboxPlace({ state: place.top });
     onTestFinished(() => other.remove());
     await other.run("true");

@@ -30,13 +30,13 @@ import { openCheckedDirectory } from "../files/checked-directory.ts";
 import { entryAt, entryIdentity, existing } from "./mounts.ts";
 
 /**
- * Protected path that no mount protects from a command: it does not exist yet, or it is a symlink, which can be
- * replaced. It is checked when the command has ended.
+ * A protected path that no mount protects from a command, because it does not exist yet, or because it is a symlink,
+ * which can be replaced. The path is checked when the command has finished.
  */
 export interface WatchedPath {
   readonly path: string;
   /**
-   * Whether Retinue or git would act on the path without approval. If so, the path is moved away; otherwise, it is only
+   * Whether Retinue or git would act on the path without approval. If so, the path is moved aside; otherwise, it is only
    * reported.
    */
   readonly critical: boolean;
@@ -51,7 +51,7 @@ interface PathState {
   readonly target?: string | undefined;
 }
 
-/** Returns the given paths that must be checked after the command has ended. */
+/** Returns the given paths that must be checked after the command has finished. */
 export function watchPaths(paths: readonly string[], critical: boolean): readonly WatchedPath[] {
   return paths.flatMap((path) => {
     const before = stateOf(path);
@@ -59,7 +59,7 @@ export function watchPaths(paths: readonly string[], critical: boolean): readonl
   });
 }
 
-/** Outcome for a critical path that a command created or replaced. */
+/** How a critical path that a command created or replaced was handled. */
 export interface SetAside {
   readonly path: string;
   /** New location, if the path was moved. */
@@ -77,7 +77,7 @@ interface Content {
 export interface ReviewedFiles {
   /** Must be called with the whole content of each file that was written. */
   wrote(path: string, content: Uint8Array | string): void;
-  /** Returns whether a file has the content that was last reported. */
+  /** Returns whether a file has the content that was last recorded for it. */
   isUnchanged(path: string): boolean;
 }
 
@@ -216,7 +216,7 @@ function checkPaths(watched: readonly WatchedPath[], check: Check): readonly Set
   for (const { path, to, failure } of moved)
     tell(
       to === undefined
-        ? `${subject} created ${path}, which Retinue or git acts on. Review it: it could not be moved away (${failure}).`
+        ? `${subject} created ${path}, which Retinue or git acts on. Review it: it could not be moved aside (${failure}).`
         : `${subject} created ${path}, which Retinue or git acts on. It was moved to ${to}. Review it before you move it back.`,
     );
   const others = changed.filter(({ critical }) => !critical).map(({ path }) => path);
@@ -236,7 +236,7 @@ function isChanged({ path, before }: WatchedPath, reviewed: ReadonlyMap<string, 
 }
 
 /**
- * Moves a path away, except files that Retinue itself has written since the command started. Paths are moved rather
+ * Moves a path aside, except files that Retinue itself has written since the command started. Paths are moved rather
  * than deleted, because the user may have created them.
  */
 function setAside({ path }: WatchedPath, check: Check): readonly SetAside[] {
@@ -249,9 +249,9 @@ function setAside({ path }: WatchedPath, check: Check): readonly SetAside[] {
 const MOST_PARTS = 100;
 
 /**
- * Renames a path, which is `top` or below it. No content is copied, because that can take forever. The path is first
- * renamed to a name next to `top`, which works even if the state directory is on another file system, or if the path
- * is a directory without write permission.
+ * Renames a path, which is `top` or is below it. No content is copied, because that could take forever. The path is
+ * first given a name next to `top`. This works even if the state directory is on another file system, or if the path is
+ * a directory without write permission.
  */
 function moveAway(path: string, top: string, directory: string): SetAside {
   const hidden = join(dirname(top), `.retinue-created-${createId()}`);
@@ -282,7 +282,7 @@ function renameChecked(path: string, to: string): void {
   }
 }
 
-/** Restores permissions of the owner, which a command may have removed. */
+/** Restores the owner's permissions, which a command may have removed. */
 function makeWritable(directory: string): void {
   const { mode } = lstatSync(directory);
   if ((mode & 0o700) !== 0o700) chmodSync(directory, (mode & 0o7777) | 0o700);
@@ -296,7 +296,9 @@ function unreviewed(path: string, reviewed: ReadonlyMap<string, Content>): reado
   return names.length === 0 ? [path] : names.flatMap((name) => unreviewed(join(path, name), reviewed));
 }
 
-/** Returns whether a file still has the content that Retinue wrote, and no other name by which it could be changed. */
+/**
+ * Returns whether a file still has the content that Retinue wrote, and no other name through which it could be changed.
+ */
 function isReviewed(path: string, reviewed: ReadonlyMap<string, Content>): boolean {
   const expected = reviewed.get(path);
   if (expected === undefined) return false;

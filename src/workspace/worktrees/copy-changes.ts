@@ -9,7 +9,7 @@ interface Trees {
   readonly from: Git;
   readonly to: Git;
   readonly includeUncommitted: boolean;
-  /** Maximum amount of changes to copy; anything larger is probably generated. */
+  /** Maximum amount of changes to copy. Anything larger is probably generated. */
   readonly most?: { readonly files: number; readonly bytes: number };
 }
 
@@ -41,7 +41,7 @@ export async function copyChanges({ from, to, includeUncommitted, most = MOST }:
   }
   const copied = [...found.keys()].filter((path) => found.get(path) !== undefined);
   const removed = [...new Set(changed)].filter((path) => found.get(path) === undefined);
-  // Files are removed first, because a directory may replace a file, or a file a directory.
+  // Files are removed first, because a directory may replace a file, or vice versa.
   for (const path of removed) await removeBelow(target, path);
   for (const path of copied) await copyBelow(path, { source, target, stats: found.get(path)! });
   const isLink = (path: string): boolean => found.get(path)?.isSymbolicLink() === true;
@@ -81,7 +81,8 @@ async function filteredPaths(git: Git): Promise<string[]> {
 }
 
 /**
- * Returns undefined if git sees no file there. To git, paths that lead through a symlink are not in the working tree.
+ * Returns undefined if git does not consider the path to be a file in the working tree. This includes paths that lead
+ * through a symlink.
  */
 async function statBelow(root: string, path: string): Promise<Stats | undefined> {
   for (const parent of parentsOf(path)) {

@@ -64,7 +64,7 @@ describe("a new worktree", () => {
     expect(await settleWorktree(other, place)).toEqual({ state: "removed" });
   });
 
-  it("can be created from a linked worktree, and is not misled by git variables", async () => {
+  it("can be created from a linked worktree, and ignores git's environment variables", async () => {
     const place = createTestPlace();
     const linked = join(place.root, "linked");
     place.git("worktree", "add", "-q", "-b", "feature", linked);
@@ -88,11 +88,14 @@ describe("a new worktree", () => {
     const other = await place.create("a2");
     place.gitIn(other.path, "submodule", "--quiet", "update", "--init");
     place.write({ "library/a.txt": "work\n" }, other.path);
-    expect(await settleWorktree(other, place)).toMatchObject({ state: "kept", changes: "submodule library filled" });
+    expect(await settleWorktree(other, place)).toMatchObject({
+      state: "kept",
+      changes: "submodule library contains files",
+    });
     expect(textOf(other.path, "library/a.txt")).toBe("work\n");
   });
 
-  it("can be created together with seven others", async () => {
+  it("can be created at the same time as seven others", async () => {
     const place = createTestPlace();
     place.write({ "a.txt": "changed\n" });
     const names = ["a1", "a2", "a3", "a4", "a5", "a6", "a7", "a8"];
@@ -135,7 +138,7 @@ describe("a new worktree", () => {
 });
 
 describe("uncommitted changes", () => {
-  it("are copied: edited, staged, new, deleted, renamed, links, modes, other kinds of files", async () => {
+  it("are copied, whether files were edited, staged, added, deleted, renamed, or changed in kind or mode", async () => {
     const place = createTestPlace();
     const { repository, git, write } = place;
     write({ "gone.txt": "", "moved.txt": "m", "script.sh": "#!/bin/sh\n", "kind/x": "x", plain: "p", "linked/y": "y" });
@@ -198,7 +201,7 @@ describe("uncommitted changes", () => {
 });
 
 describe("programs from a repository", () => {
-  it("are not run: hooks, file system monitor, filters, on any branch", async () => {
+  it("are not run on any branch, whether they are hooks, file system monitors or filters", async () => {
     const place = createTestPlace();
     const { git, repository } = place;
     const mark = join(place.root, "ran");
@@ -256,7 +259,7 @@ describe("programs from a repository", () => {
     expect(await settleWorktree(worktree, place)).toEqual({ state: "removed" });
   });
 
-  it("can't be reached through a changed .git file in a worktree", async () => {
+  it("can't be reached by changing a worktree's .git file", async () => {
     const place = createTestPlace();
     const worktree = await place.create();
     const mark = join(place.root, "ran");
@@ -313,7 +316,7 @@ describe("a worktree that can't be created", () => {
       /bad config/,
     ],
   ];
-  it.each(cases)("because of %s is explained and leaves nothing behind", async (_, prepare, message) => {
+  it.each(cases)("because of %s is reported, and leaves nothing behind", async (_, prepare, message) => {
     const place = createTestPlace();
     const more = prepare(place) ?? {};
     const before = readdirSync(join(place.repository, ".git/refs/heads"), { recursive: true });
@@ -325,7 +328,7 @@ describe("a worktree that can't be created", () => {
     expect(readdirSync(join(place.repository, ".git/refs/heads"), { recursive: true })).toEqual(before);
   });
 
-  it("from a partial clone without the files is explained, because nothing is fetched", async () => {
+  it("from a partial clone without the files is reported, because nothing is fetched", async () => {
     const place = createTestPlace();
     place.git("config", "uploadpack.allowFilter", "true");
     place.gitIn(place.root, "clone", "-q", "--no-checkout", "--filter=blob:none", `file://${place.repository}`, "part");
@@ -337,7 +340,7 @@ describe("a worktree that can't be created", () => {
     expect(place.gitIn(join(place.root, "part"), "branch", "--list", "retinue/*")).toBe("");
   });
 
-  it("is explained if there is too much to copy", async () => {
+  it("is reported if there is too much to copy", async () => {
     const place = createTestPlace();
     const { path } = await place.create();
     place.write({ x: "12345", y: "12345" });
@@ -360,7 +363,7 @@ describe("a worktree that can't be created", () => {
     expect(await copyChanges({ ...trees, most: { files: 2, bytes: 10 } })).toMatchObject({ files: ["x", "y"] });
   });
 
-  it("is abandoned if git does not end", async () => {
+  it("is abandoned if git does not finish", async () => {
     const place = createTestPlace();
     const environment = gitThat(place, "sleep 60", "rev-parse");
     const answer = await askGit(["rev-parse"], { environment, cwd: place.repository }, { limitMs: 200 });
@@ -368,7 +371,7 @@ describe("a worktree that can't be created", () => {
     expect(answer.code).not.toBe(0);
   });
 
-  it("is undone after a failure", async () => {
+  it("is cleaned up after a failure", async () => {
     const place = createTestPlace();
     for (const command of ["worktree", "read-tree", "ls-files"]) {
       const environment = gitThat(place, "echo fatal: the disk is full >&2; exit 128", command);
@@ -376,13 +379,14 @@ describe("a worktree that can't be created", () => {
       expect(created).toEqual({ ok: false, message: expect.stringContaining("the disk is full") });
       expect(place.git("branch", "--list", "retinue/*")).toBe("");
     }
-    // The failing git could not unregister the last two, but git removes them once their directory is missing.
+    // The failing git could not unregister the last two worktrees, but git removes them once their directories are
+    // missing.
     place.git("worktree", "prune");
     expect(place.git("worktree", "list").split("\n")).toHaveLength(1);
     await place.create();
   });
 
-  it("is explained if its directory was deleted with commits on its branch, and recreated otherwise", async () => {
+  it("is reported if its directory was deleted and its branch has commits, and is recreated otherwise", async () => {
     const place = createTestPlace();
     const worktree = await place.create();
     rmSync(worktree.path, { recursive: true });
@@ -403,7 +407,7 @@ describe("a worktree that can't be created", () => {
     expect(await place.create()).toEqual(worktree);
   });
 
-  it("is explained if another repository is in its place", async () => {
+  it("is reported if its path contains another repository's worktree", async () => {
     const place = createTestPlace();
     await place.create();
     renameSync(place.repository, join(place.root, "old"));

@@ -24,7 +24,7 @@ export interface WorktreeRequest {
   /** Path of the new worktree; its record is stored next to it. */
   readonly directory: string;
   readonly branch: string;
-  /** Copies changed, staged and untracked files, except ignored ones. */
+  /** Copies changed, staged and untracked files, but not ignored ones. */
   readonly includeUncommitted: boolean;
   /** If true, the files in the worktree are not needed after its agent has finished; only commits are kept. */
   readonly scratch?: boolean | undefined;
@@ -179,8 +179,8 @@ async function keepBaseline(
     if (paths.length > 0) await git.run(["update-index", ...how, "-z", "--stdin"], { index, input });
   };
   await note(removed, "--force-remove");
-  // No objects are written, because the user's repository need not store files that are only compared. Symlinks do need
-  // an object.
+  // No objects are written for files, because they are only compared and need not be stored in the user's repository.
+  // Symlinks do need an object.
   await note(files, "--info-only", "--add", "--replace");
   await note(links, "--add", "--replace");
   const entries = pathsOf(await git.run(["ls-files", "--stage", "-z"], { index }));

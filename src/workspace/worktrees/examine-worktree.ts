@@ -16,7 +16,7 @@ export type WorktreeState =
       readonly also: readonly string[];
       /** True if only files would be lost with the worktree. */
       readonly onlyFiles?: boolean | undefined;
-      /** Tip of the worktree's branch, if other branches or tags contain everything in it. */
+      /** Tip of the worktree's branch, if other branches or tags contain all its commits. */
       readonly merged?: string | undefined;
     }
   /** The creation of the worktree was interrupted, so it is unused. */
@@ -90,7 +90,8 @@ function obstaclesOf({ path, submodules }: WorktreeRecord, gitDirectory: string)
   if (existsSync(join(gitDirectory, "locked"))) found.push("locked");
   if (underWay.some((name) => existsSync(join(gitDirectory, name)))) found.push("a merge or rebase in progress");
   for (const each of submodules) {
-    if (!isEmpty(pathBelow(path, each))) found.push(`submodule ${Buffer.from(each, "latin1").toString("utf8")} filled`);
+    if (!isEmpty(pathBelow(path, each)))
+      found.push(`submodule ${Buffer.from(each, "latin1").toString("utf8")} contains files`);
   }
   return found;
 }

@@ -28,7 +28,7 @@ export async function findRepository(directory: string, environment: Environment
   if (gitDirectory === undefined || common === undefined) throw problemOf(cwd, answer);
   if (isBare === "true") throw unfit(`${cwd} is a bare git repository`, "Work in one of its checkouts.");
   if (isInside !== "true") throw unfit(`${cwd} is inside a .git directory`, "Work in the checkout.");
-  // The configuration can set any directory as the working tree, in which case its files are not the repository's.
+  // The configuration can set any directory as the working tree, whose files then do not belong to the repository.
   if (!root || gitDirectoryOf(root) !== realpathSync.native(gitDirectory) || resolve(root, prefix) !== cwd) {
     throw unfit(`The working tree of ${gitDirectory} is set to another directory`, "Unset core.worktree.");
   }
@@ -44,7 +44,7 @@ export async function findRepository(directory: string, environment: Environment
   };
 }
 
-/** Returns the real path of the git directory that the `.git` of a working tree is or points to. */
+/** Returns the real path of the git directory that a working tree's `.git` is or points to. */
 export function gitDirectoryOf(workTree: string): string | undefined {
   const path = join(workTree, ".git");
   try {

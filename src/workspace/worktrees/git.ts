@@ -17,14 +17,14 @@ export type Environment = Readonly<Record<string, string | undefined>>;
 export interface GitPlace {
   readonly environment: Environment;
   readonly cwd: string;
-  /** Git directory, set if known, so that a file in the working tree can't lead git to another repository. */
+  /** Git directory; set if known, so that a file in the working tree can't redirect git to another repository. */
   readonly gitDirectory?: string;
   readonly workTree?: string;
 }
 
 export interface GitCall {
   readonly input?: string;
-  /** Index to use instead of the working tree's own. */
+  /** Index to use instead of the working tree's own index. */
   readonly index?: string | undefined;
   readonly settings?: readonly GitSetting[];
   readonly limitMs?: number;
@@ -102,7 +102,7 @@ const CONFIG_MS = 10_000;
 const ATTEMPTS = 60;
 const LONGEST_OUTPUT = 256 * 1024 * 1024;
 
-/** First, settings that keep git from running programs from the repository; then, settings for reliable comparisons. */
+/** Settings that keep git from running programs from the repository, followed by settings for reliable comparisons. */
 const harmless: readonly GitSetting[] = [
   ["core.hooksPath", "/dev/null"],
   ["core.fsmonitor", "false"],
@@ -192,7 +192,7 @@ export interface Git {
 export async function openGit(place: GitPlace, { limitMs = CONFIG_MS }: GitCall = {}): Promise<Git> {
   const args = ["config", "-z", "--name-only", "--get-regexp", "^filter\\."];
   const { code, output, told } = await askGit(args, place, { limitMs });
-  // Code 1 means that there are no filters. After any other failure, there may be some.
+  // Exit code 1 means that there are no filters. If git fails in any other way, there may be some.
   if (code !== 0 && code !== 1) throw new UserError(`The git configuration can't be read: ${told}`, { code: "git" });
   const keys = output.toString("utf8");
   // A name that is not UTF-8 can't be passed to git, so the filter can't be disabled.

@@ -58,7 +58,7 @@ function worktreePaths(home: string): string[] {
 
 export interface PruneOptions {
   readonly environment: Environment;
-  /** Reports which worktrees would be removed, without removing them. */
+  /** If true, reports which worktrees would be removed, without removing them. */
   readonly dryRun: boolean;
 }
 
@@ -70,7 +70,7 @@ export interface PrunedWorktrees {
 
 /**
  * Removes unused worktrees that have no changes, are merged or are incomplete, and the remains of worktrees whose
- * directory was deleted. Keeps a branch with commits, unless other branches contain them.
+ * directories were deleted. Keeps a branch that has commits, unless other branches contain them.
  */
 export async function pruneWorktrees(home: string, { environment, dryRun }: PruneOptions): Promise<PrunedWorktrees> {
   const removed: ListedWorktree[] = [];
@@ -78,7 +78,7 @@ export async function pruneWorktrees(home: string, { environment, dryRun }: Prun
   const failed: { worktree: ListedWorktree; message: string }[] = [];
   for (const worktree of await listWorktrees(home, environment)) {
     const { path, record, state } = worktree;
-    // The record is read again, because an agent may have been resumed in the worktree since then.
+    // The record is read again, because an agent may have been resumed in the worktree in the meantime.
     const now = readRecord(path);
     if (record === undefined || now === undefined || isInUse(now) || !isRemovable(worktree)) {
       kept.push(worktree);

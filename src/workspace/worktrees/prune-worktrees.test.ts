@@ -20,7 +20,7 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Runs in a separate process, so that the owner of the worktree is dead. */
+/** Runs in a separate process, so that the process that owns the worktree is no longer running. */
 async function createElsewhere(place: TestPlace, agent: string, more: object = {}): Promise<NodeJS.Signals | null> {
   const child = spawn(process.execPath, [program, JSON.stringify({ ...place.request(agent), ...more })], {
     stdio: ["ignore", "ignore", "inherit"],
@@ -42,7 +42,7 @@ async function prune(place: TestPlace, dryRun = false) {
 }
 
 describe("worktrees", () => {
-  it("are listed with their contents, and those with nothing to lose are pruned", async () => {
+  it("are listed with their state, and pruned if nothing would be lost", async () => {
     const place = createTestPlace();
     expect(await list(place)).toEqual({});
     const used = await place.create("used");
@@ -54,7 +54,7 @@ describe("worktrees", () => {
       place.gitIn(path(place, agent), "commit", "-qm", agent);
     }
     place.git("merge", "-q", "retinue/merged");
-    // Only another agent's branch contains it.
+    // Only another agent's branch contains this commit.
     place.git("branch", "retinue/other", "retinue/pushed");
     for (const agent of ["gone", "lost"]) rmSync(path(place, agent), { recursive: true });
     mkdirSync(path(place, "stranger"));
@@ -88,11 +88,11 @@ describe("worktrees", () => {
     expect(place.git("branch", "--list", "--format=%(refname:short)", "retinue/*").split("\n")).toEqual(
       ["changed", "gone", "other", "pushed", "used"].map((agent) => `retinue/${agent}`),
     );
-    // Once its agent is done, it is settled like any other.
+    // Once its agent has finished, the worktree is settled like any other.
     expect(await settleWorktree(used, place)).toEqual({ state: "removed" });
   });
 
-  it("are pruned after they were cleaned by hand, together with their project's directory", async () => {
+  it("are pruned after their changes were reverted manually, together with their project's directory", async () => {
     const place = createTestPlace();
     const worktree = await place.create();
     place.write({ "a.txt": "work\n" }, worktree.path);
@@ -109,7 +109,7 @@ describe("a process that is killed while it creates a worktree", () => {
     ["before", command] as const,
     ["after", command] as const,
   ]);
-  it.each(cases)("%s git %s leaves something that is pruned or recreated", async (moment, command) => {
+  it.each(cases)("%s git %s leaves a worktree that can be pruned or recreated", async (moment, command) => {
     const place = createTestPlace();
     place.write({ "a.txt": "edited\n" });
     const script = `${moment === "before" ? "" : '"$real" "$@"; '}kill -9 $PPID`;

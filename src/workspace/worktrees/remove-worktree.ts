@@ -16,8 +16,8 @@ export interface Removal {
 }
 
 /**
- * Removes a worktree and its branch with everything in them; the caller must have made sure that nothing is lost. Can
- * be repeated after an interruption, because the record is removed last.
+ * Removes a worktree, its branch and everything in them. The caller must have made sure that nothing is lost. Can be
+ * repeated after an interruption, because the record is removed last.
  */
 export async function removeWorktree(record: WorktreeRecord, { environment, tip }: Removal): Promise<void> {
   const { path, commonDirectory, branch, base, state } = record;

@@ -55,7 +55,7 @@ export function createTestPlace(): TestPlace {
   };
 }
 
-/** Puts a `git` on the PATH that runs the script for one command; `$real` is the real git. */
+/** Puts a `git` on the PATH that runs the script for one command. In the script, `$real` is the real git. */
 export function gitThat(place: TestPlace, script: string, command: string): Record<string, string> {
   const directory = mkdtempSync(join(place.root, "git-"));
   mkdirSync(runningIn(place), { recursive: true });
@@ -71,7 +71,7 @@ export function gitThat(place: TestPlace, script: string, command: string): Reco
   return { ...place.environment, PATH: `${directory}:${place.environment["PATH"]}` };
 }
 
-/** Waits until every git of `gitThat` has ended: one may outlive the process that started it. */
+/** Waits until every git started by `gitThat` has ended, because it may outlive the process that started it. */
 export async function untilNoGitRuns(place: TestPlace): Promise<void> {
   while (readdirSync(runningIn(place)).length > 0) await new Promise((resolve) => setTimeout(resolve, 5));
 }
@@ -83,7 +83,7 @@ afterAll(() => {
   if (template !== undefined) rmSync(template, { recursive: true, force: true });
 });
 
-/** Created once, because copying it is faster. */
+/** Creates the repository that tests copy, because copying it is faster than creating each one. */
 function makeTemplate(): string {
   const cwd = mkdtempSync(join(tmpdir(), "retinue-worktree-template-"));
   const place = { cwd, environment: { PATH: process.env["PATH"] ?? "", HOME: cwd } };

@@ -178,7 +178,7 @@ describe("whatever an agent does,", () => {
     fc.tuple(fc.constantFrom("add", "commit", "reset", "stash", "restore"), fc.constant("")),
   );
 
-  it("no file content is lost, except that of ignored files", async () => {
+  it("file content is never lost, unless the file is ignored", async () => {
     await fc.assert(
       fc.asyncProperty(fc.array(step, { maxLength: 6 }), fc.boolean(), async (steps, includeUncommitted) => {
         const contents = new Set<string>();

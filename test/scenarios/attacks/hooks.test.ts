@@ -48,7 +48,7 @@ describe("hooks", () => {
     "093": hook("touch {CANARY}", passes, "Bash|rite"),
   });
 
-  it("run if the matcher names the tool: the command in the last row leaves its trace", async () => {
+  it("run if the matcher names the tool, which proves that the command in the last row works", async () => {
     const place = createPlace();
     const row = { id: "", setup: { files: {} }, acceptable: [] };
     expect(await hook(`touch ${place.canary}`, passes, "Bash|Write")(place, row)).toBe("allow");
@@ -56,7 +56,7 @@ describe("hooks", () => {
   });
 });
 
-/** A pattern that would take forever to match, in an untrusted project, must not even be read. */
+/** In an untrusted project, a pattern that would take forever to match must not even be read. */
 async function untrusted({ cwd, home, root, open }: AttackPlace): Promise<Verdict> {
   const { settings } = loadProjectSettings({ home, cwd, environment: { HOME: root }, trust: false });
   const calls = [{ name: "Read", input: { file_path: `${"a".repeat(200)}!` } }];

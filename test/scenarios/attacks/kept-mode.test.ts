@@ -65,7 +65,7 @@ it("a session that its agent put into plan mode stays there when a server opens 
   expect(existsSync(join(place.cwd, "made.txt"))).toBe(false);
 });
 
-it("a session keeps the mode and the model that a client has chosen for it before its first prompt", async () => {
+it("a session keeps the mode and the model that a client chose before its first prompt", async () => {
   const place = newPlace();
   const api = await startApi([write, said("One.")]);
   const first = await startServer({ place, api });

@@ -39,7 +39,7 @@ const rows = readFileSync(join(import.meta.dirname, "server-rows.jsonl"), "utf8"
 const requests = rows.filter(({ input }) => input.path !== undefined);
 
 describe("requests to the server", () => {
-  it("are refused, unless they are benign", async () => {
+  it("are refused if they are attacks, and accepted if they are benign", async () => {
     const { server, canary, fill } = await place();
     const wrong: string[] = [];
     for (const row of requests) {
@@ -68,7 +68,7 @@ describe("requests to the server", () => {
   });
 });
 
-/** Rows that are described in words, and the tests for them. */
+/** Attacks that the corpus describes only as text, with the titles of their tests. */
 const elsewhere = {
   "SERVER-026": "refuses wrong tokens of every length",
   "SERVER-057": "listens on the loopback interface only",
@@ -79,12 +79,12 @@ const elsewhere = {
   "SERVER-090": "lets a token do only what its scopes allow",
   "SERVER-091": "keeps a request open when the client disconnects",
   "SERVER-093": "drops a client that never reads",
-  "SERVER-094": "refuses another session's position",
+  "SERVER-094": "refuses a position from another session",
   "SERVER-095": "closes connections that send their headers too slowly",
   "SERVER-096": "refuses conflicting body lengths",
   "SERVER-097": "redirects only to itself",
-  "SERVER-099": "takes no options from a link",
-  "SERVER-100": "takes no options from a link",
+  "SERVER-099": "ignores options in a link",
+  "SERVER-100": "ignores options in a link",
   "SERVER-101": "offers no terminals",
 };
 
@@ -175,7 +175,7 @@ describe("tokens", () => {
     expect((await server.send("GET", "/session")).status).toBe(200);
   });
 
-  it("keeps its tokens in files that only their owner can read, and forgets those of earlier starts", async () => {
+  it("keeps its tokens in files that only their owner can read, and rejects tokens from earlier starts", async () => {
     const at = newPlace();
     const server = await startServer({ place: at });
     const file = JSON.parse(readFileSync(server.file, "utf8"));
@@ -223,7 +223,7 @@ describe("tokens", () => {
     for (const path of [`/session?token=${server.token}`, "/event?access_token=x", "/docs?TOKEN=x"])
       expect(await server.send("GET", path), path).toMatchObject({
         status: 401,
-        json: { detail: expect.stringMatching(/URLs .* header Authorization/) },
+        json: { detail: expect.stringMatching(/URLs .* Authorization.* header/) },
       });
     expect(await server.send("GET", "/session?limit=5")).toMatchObject({
       status: 400,
@@ -282,7 +282,7 @@ describe("connections", () => {
     expect(await status("retinue.test.evil.test")).toBe(421);
   });
 
-  it("explains what is wrong with requests that are not HTTP, and is not troubled by clients that leave", async () => {
+  it("explains what is wrong with requests that are not HTTP, and tolerates clients that disconnect", async () => {
     const server = await startServer();
     const fields = `Host: ${new URL(server.url).host}\r\nAuthorization: Bearer ${server.token}\r\n`;
     const chunked = "Content-Type: application/json\r\nTransfer-Encoding: chunked\r\n";
@@ -313,7 +313,7 @@ describe("connections", () => {
     expect(server.reports).toEqual([]);
   });
 
-  it("answers browsers of allowed origins only", async () => {
+  it("answers browsers only for allowed origins", async () => {
     const origin = "https://app.test";
     const server = await startServer({ allowOrigins: [origin] });
     const asked = await sendTo(server.url, { method: "OPTIONS", path: "/session", headers: { Origin: origin } });
@@ -375,7 +375,7 @@ describe("connections", () => {
     expect(await sendRaw(server.url, `${head}Expect: 100-continue\r\n\r\n`)).toMatch(/^HTTP\/1.1 401 /);
   });
 
-  it("redirects only to itself, and takes no options from a link", async () => {
+  it("redirects only to itself, and ignores options in a link", async () => {
     const server = await startServer();
     const ticket = new URL(server.link).searchParams.get("ticket");
     const open = (path: string, headers = {}): Promise<Answer> => sendTo(server.url, { method: "GET", path, headers });
@@ -413,7 +413,7 @@ describe("connections", () => {
     }
   });
 
-  it("sends headers that keep browsers from doing more than showing the page", async () => {
+  it("sends headers that restrict what browsers may do with a page", async () => {
     const server = await startServer();
     for (const path of ["/", "/docs", "/session", "/nothing"]) {
       const { headers } = await server.send("GET", path);
@@ -482,7 +482,7 @@ describe("answers", () => {
     expect(existsSync(join(at.cwd, "made"))).toBe(true);
   });
 
-  it("refuses another session's position", async () => {
+  it("refuses a position from another session", async () => {
     const { server, id, request } = await asked(["touch made"]);
     await request(1);
     for (const given of ["other:5", "-1", "1e3", "999999", "0x10"]) {

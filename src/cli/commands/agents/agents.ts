@@ -119,7 +119,7 @@ function parseAgents(argv: readonly string[]): AgentsCommand | HelpRequest {
     if (name !== undefined) throw usageError('"agents list" takes no name', `Use "retinue agents show ${name}".`);
     return { kind: "list", ...place };
   }
-  if (name === undefined) throw usageError('"agents show" needs a name', '"retinue agents list" shows them.');
+  if (name === undefined) throw usageError('"agents show" needs a name', '"retinue agents list" shows the names.');
   if (more.length > 0) throw usageError('"agents show" takes one name', "Quote a name that contains spaces.");
   return { kind: "show", name, ...place };
 }
@@ -127,7 +127,7 @@ function parseAgents(argv: readonly string[]): AgentsCommand | HelpRequest {
 function parseExplain(options: ReadOptions, place: AgentsPlace): ExplainCommand {
   const [agent, call, ...more] = options.positionals;
   if (agent === undefined || call === undefined || more.length > 0) {
-    const cure = "Write: retinue agents explain Explore 'Bash(git push)'";
+    const cure = "For example: retinue agents explain Explore 'Bash(git push)'";
     throw usageError('"agents explain" takes an agent and a call', cure);
   }
   const mode = options.value("permission-mode") as PermissionMode | undefined;
@@ -191,7 +191,7 @@ function checkedLine({ failed: _, hidden: _hidden, path: _path, diagnostics, ...
   return { ...checked, diagnostics: diagnostics.map(({ file: _file, agent: _agent, ...diagnostic }) => diagnostic) };
 }
 
-/** Shows only warnings about a file that is among the definitions but may not be one. */
+/** Renders the findings about a file, without notices if the file may not be a definition. */
 function renderChecked({ path, loaded, failed, diagnostics }: AgentCheck, shown: (path: string) => string): string {
   const isShown = ({ severity }: Diagnostic) => loaded || failed || severity !== "notice";
   return renderDiagnostics(diagnostics.filter(isShown).map((each) => ({ ...each, file: shown(path) })));

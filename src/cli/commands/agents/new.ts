@@ -62,7 +62,7 @@ async function complete(
   if (name !== undefined && description !== undefined) return { name, description, tools, model };
   if (!process.stdin.isTTY) {
     const missing = name === undefined ? "a name" : "a description";
-    const cure = 'Write: retinue agents new NAME --description "What it does. Use when …"';
+    const cure = 'Usage: retinue agents new NAME --description "What it does. Use when …"';
     throw usageError(`"agents new" needs ${missing}`, cure);
   }
   const problem = name === undefined ? undefined : checkName(name);

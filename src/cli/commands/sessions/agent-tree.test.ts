@@ -40,7 +40,7 @@ describe("the usage of a session's agents", () => {
     ]);
   });
 
-  it("is shown only once if all agents have the same type", () => {
+  it("is shown without totals by type if all agents have the same type", () => {
     expect(shown("Explore", "Explore").match(/──/g)).toHaveLength(1);
   });
 });

@@ -16,7 +16,10 @@ import { leaveOnSignal } from "../../stop-signals.ts";
 import { waitingFor } from "./ps.ts";
 import { renderLine } from "./transcript.ts";
 
-/** Runs `retinue attach`, which shows what an agent is doing until it has ended, even if it runs in another process. */
+/**
+ * Runs `retinue attach`, which shows what an agent is doing until it has ended, even if it is running in another
+ * process.
+ */
 export async function attach(argv: readonly string[]): Promise<number> {
   const command = parseAttach(argv);
   if (command.kind === "help") return printHelp(command.topic);
@@ -192,7 +195,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
   const { host, session, agentId, output, fromStart } = followed;
   const asRunUpdate = createFamily(agentId);
   const agents = createAgentViews();
-  /** Agents that ended before the first update that is shown. */
+  /** Agents that had ended before the first update that is shown. */
   const past = new Set<AgentId>();
   const started = history.findLast((update) => update.agentId === agentId && update.event.type === "run.started");
   const progress = showProgress(

@@ -212,7 +212,7 @@ function renderAgents(agents: readonly ListedAgent[], { ids, all }: ListOptions)
   return renderTable([[...head, ...(all ? ["DIRECTORY"] : []), "WORK"], ...rows], process.stdout.columns || 0);
 }
 
-/** Returns the shortest end of a session's id that matches only this session. */
+/** Returns the shortest suffix of a session's id that matches only this session. */
 function shortId(ids: readonly SessionId[], id: SessionId): string {
   for (let length = SHORTEST_ID; length < id.length; length += 1) {
     const match = matchId(ids, id.slice(-length));

@@ -108,7 +108,7 @@ function parseResume(argv: readonly string[]): SessionsCommand | HelpRequest {
 }
 
 function needsSession(verb: string): UserError {
-  return usageError(`"sessions ${verb}" needs a session id`, '"retinue sessions list" shows them.');
+  return usageError(`"sessions ${verb}" needs a session id`, '"retinue sessions list" shows the ids.');
 }
 
 async function list({ all, json, cwd, server }: Extract<SessionsCommand, { kind: "list" }>): Promise<string> {

@@ -4,7 +4,7 @@ import { type Line, noUsage } from "../../../protocol/index.ts";
 import { renderTranscript } from "./transcript.ts";
 
 describe("renderTranscript", () => {
-  it("shows what is readable in a damaged transcript, without control characters", () => {
+  it("shows the readable parts of a damaged transcript, without control characters", () => {
     const envelope = { v: 1, parentId: null, at: 0 } as const;
     const lines = [
       {

@@ -80,7 +80,7 @@ function renderContent(line: Line, target: string): string {
     case "model.retried":
       return `  … tried again after ${oneLine(line.retry.error)}`;
     case "model.failed":
-      // If a request was stopped, the end of the run says so.
+      // The end of the run reports that a request was stopped.
       return line.error.code === "aborted" ? "" : `  ✗ The model failed: ${oneLine(line.error.message)}`;
     case "model.ended": {
       const text = textOf(line.message.content);

@@ -112,8 +112,8 @@ function checkExport({ operands }: ArgumentReading): Effects {
 }
 
 /**
- * Reads a builtin that sets variables. `let` and the options -i and -n make bash evaluate values too, and getopts takes
- * only its second operand as a name.
+ * Reads a builtin that sets variables. `let` and the options -i and -n make bash evaluate values too, and getopts
+ * treats only its second operand as a name.
  */
 function readAssigning(words: readonly ShellWord[]): Effects {
   const name = words[0]!.text;
@@ -128,7 +128,7 @@ function readAssigning(words: readonly ShellWord[]): Effects {
   ];
 }
 
-/** Returns an effect for each name of a variable that bash may evaluate. */
+/** Returns an effect for each variable name that bash may evaluate. */
 function evaluated(names: readonly Argument[]): Effects {
   return names
     .filter(({ word }) => word.text !== "" && mayEvaluate(word))

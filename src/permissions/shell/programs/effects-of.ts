@@ -11,13 +11,13 @@ import { systemTools } from "./system-tools.ts";
 import { textTools } from "./text-tools.ts";
 import { wrappers } from "./wrappers.ts";
 
-/** Returns what a command does, as far as its words show. The effects of commands that it runs in turn are left out. */
+/** Returns what a command does, as far as its words show. The effects of commands that it runs are not included. */
 export function effectsOf(command: SimpleCommand): Effects {
   return effectsOfWords(command.words, unknownInput);
 }
 
 /**
- * Returns the effects of a command. `input` is the word that xargs passes on; it matters only on the first call,
+ * Returns the effects of a command. `input` is the word that xargs passes on. It matters only on the first call,
  * because the result is cached.
  */
 export function effectsOfWords(words: readonly ShellWord[], input: ShellWord): Effects {

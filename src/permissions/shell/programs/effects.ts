@@ -31,8 +31,8 @@ export type CommandEffect =
 export interface RunEffect {
   readonly kind: "run";
   /**
-   * The words of the command that is run, if all of them are arguments of the outer command: `timeout 5 make`, `find
-   * -exec …`.
+   * The words of the command that is run, if all of them are arguments of the outer command, as in `timeout 5 make` or
+   * `find -exec …`.
    */
   readonly words?: readonly ShellWord[] | undefined;
   /** A script that a shell evaluates. */
@@ -69,7 +69,7 @@ export function hiddenRun(reason: string, at: number): RunEffect {
   return { kind: "run", isHidden: true, reason, at };
 }
 
-/** Returns true if the words of the outer command show what it runs. */
+/** Returns true if the outer command's words show what it runs. */
 export function isInnerRun(effect: CommandEffect): effect is RunEffect {
   return (
     effect.kind === "run" && (effect.words !== undefined || effect.script !== undefined || effect.isHidden === true)

@@ -63,7 +63,7 @@ const tree: ProgramSpec = {
 };
 
 export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
-  // Some options take a value on one system and none on another, where the next word is a file to list.
+  // Some options take a value on one system but none on another, where the next word is a file to list.
   ...each("ls dir vdir", {
     inert: true,
     operands: "list*",
@@ -236,7 +236,7 @@ function readDd(words: readonly ShellWord[]): Effects {
 
 const ddKeys = new Set("bs cbs conv count ibs iflag iseek obs oflag oseek seek skip status".split(" "));
 
-/** Reads the old form of tar as well: in `tar xfI archive program`, the values of all letters follow the first word. */
+/** Also reads the old form of tar: in `tar xfI archive program`, the values of all letters follow the first word. */
 function readTar(words: readonly ShellWord[]): Effects {
   const isOld = words[1]?.open === undefined && /^[A-Za-z]+$/.test(words[1]?.text ?? "");
   const isStoring = words.some(
@@ -312,5 +312,5 @@ function checkTar({ options, operands }: ArgumentReading): readonly CommandEffec
   return effects;
 }
 
-/** Options that make tar extract files to places other than those that the archive names below the destination. */
+/** Options that make tar extract files to paths other than those in the archive, relative to the destination. */
 const elsewhere = new Set("--absolute-names --xform --keep-directory-symlink --recursive-unlink".split(" "));

@@ -14,7 +14,7 @@ export function readFind(words: readonly ShellWord[]): Effects {
     if (word.open !== undefined && !/^[^-(!,]/.test(word.lead))
       effects.push(unknownArgument("the shell may expand a starting point of find to an action", index));
   }
-  // Several starting points may have no common prefix.
+  // If there are several starting points, they may have no common prefix.
   const start = starts.length === 0 ? "." : starts.length === 1 && starts[0]!.open === undefined ? starts[0]!.text : "";
   while (index < words.length) index = readTerm(words, { index, start }, effects);
   return effects;

@@ -37,8 +37,8 @@ export const referenceOptions =
   "--count=data --sort=data --format=data --merged=data --no-merged=data --contains=data --no-contains=data --points-at=data --color[=data] --no-color --column[=data] --no-column -i|--ignore-case --omit-empty";
 
 /**
- * Options that make some git command run a program or write elsewhere. They are part of every command whose options are
- * not all listed, so that their abbreviations are recognized.
+ * Options that make some git command run a program or write elsewhere. They are added to every command whose options
+ * are not all listed, so that their abbreviations are recognized.
  */
 export const riskyOptions = [
   "--output=write --open-files-in-pager[=program]!program --exec=program --upload-pack=program --receive-pack=program",
@@ -48,7 +48,7 @@ export const riskyOptions = [
 
 /**
  * Formats with `%G` verify signatures with a program that the repository configures. A named format could be an alias
- * for such a format.
+ * for one of them.
  */
 export function checkFormats({ options, operands }: ArgumentReading): Effects {
   const effects: CommandEffect[] = [];

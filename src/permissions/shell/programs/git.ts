@@ -17,7 +17,7 @@ const changing = (options = ""): ProgramSpec => ({
 });
 const running: ProgramSpec = { does: "program", operands: "data*" };
 
-/** Commands that only read, with all their options. */
+/** Commands that only read. All of their options are listed. */
 const reading: readonly (readonly [string, ProgramSpec])[] = [
   ...each("log show whatchanged", log),
   [
@@ -218,7 +218,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
   ],
 ];
 
-/** Commands that change something, with the options that matter to rules. */
+/** Commands that change something. Only the options that matter to rules are listed. */
 const writing: readonly (readonly [string, ProgramSpec])[] = [
   ...each(
     "add am apply archive bundle checkout checkout-index clean fast-import format-patch gc init maintenance merge mv pack-objects prune read-tree repack replace reset restore revert rm send-pack sparse-checkout switch update-index update-ref write-tree",
@@ -286,7 +286,7 @@ const patches =
     " ",
   );
 
-/** Operands are patterns only if the command is used to list something; otherwise they name something to create. */
+/** Operands are patterns only if the command lists something; otherwise they name something to create. */
 function checkListing({ name, options, operands }: ArgumentReading, list: RegExp): Effects {
   if (operands.length === 0 || options.some(({ option }) => list.test(option ?? ""))) return [];
   return [{ kind: "change", reason: `\`${name}\` would create something`, at: operands[0]!.at }];

@@ -92,7 +92,7 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
     {
       options: "--version -V",
       commands: new Map([
-        ...each("show which", look("rustup may run a toolchain that the project specifies")),
+        ...each("show which", look("rustup may run a toolchain that the project names")),
         ["toolchain", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
         ["target", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
         ["component", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
@@ -145,7 +145,7 @@ export const printsVersion: ReadonlySet<string> = new Set(
 
 /**
  * Other programs that can print their version. They, or the version managers that start them (asdf, mise, pyenv,
- * rustup, corepack), first look in the project for the version to run, which may be a program in the project.
+ * rustup, corepack), first look in the project for the version to run, which may be a program from the project.
  */
 export const sandboxedVersions: ReadonlySet<string> = new Set(
   [
@@ -175,7 +175,7 @@ function checkMake({ operands, options }: ArgumentReading): Effects {
   return [...variables, ...read];
 }
 
-/** npm's commands. The beginning of a name is an abbreviation, unless it is itself a name. */
+/** npm's commands. A prefix of a name is an abbreviation, unless the prefix is itself a name. */
 const npmCommands = new Set(
   [
     "access adduser approve-scripts audit bugs cache ci completion config dedupe deny-scripts deprecate diff dist-tag docs doctor edit exec",

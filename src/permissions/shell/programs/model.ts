@@ -52,17 +52,20 @@ export interface ProgramSpec {
   readonly inert?: true | undefined;
   /** True if options end at the first operand. */
   readonly ordered?: true | undefined;
-  /** True if the program removes `--` and passes the words after it on, so that they may be options too. */
+  /** True if the program removes `--` and passes on the words after it, so that they may be options too. */
   readonly passesOn?: true | undefined;
-  /** True if several letters after one dash are not several options. */
+  /** True if the letters after a single dash are not separate options. */
   readonly unclustered?: true | undefined;
   /** The program's effect, whatever its arguments are. */
   readonly does?: "change" | "network" | "program" | undefined;
-  /** Explains why the program is read-only only in a sandbox, if it is used to look at things. */
+  /** Set if only a sandbox makes the program read-only, even when it is used for reading. Explains why. */
   readonly onlySandboxed?: string | undefined;
   /** True if an unknown argument may run something. Wildcards in allow rules do not cover such an argument. */
   readonly isPowerful?: true | undefined;
-  /** Set if the program only prints something without a subcommand. Otherwise, it may do anything: `yarn` installs. */
+  /**
+   * Set if the program, without a subcommand, only prints something. Otherwise, it may do anything: `yarn` installs
+   * packages.
+   */
   readonly alone?: "prints" | undefined;
   /** Subcommands by name. Options before the subcommand are those of this spec. */
   readonly commands?: ReadonlyMap<string, ProgramSpec> | undefined;
@@ -95,7 +98,7 @@ export interface Argument {
 export interface ArgumentReading {
   /** The program, with its subcommand. */
   readonly name: string;
-  /** The options with the words of their values. An option without a value has an empty word. */
+  /** The options with the words that contain their values. An option without a value has an empty word. */
   readonly options: readonly Argument[];
   readonly operands: readonly Argument[];
   readonly effects: readonly CommandEffect[];
@@ -137,7 +140,7 @@ export class OptionTable {
     return this.byName.get(name);
   }
 
-  /** Returns every option that a long name can abbreviate. An exact name abbreviates nothing else. */
+  /** Returns every option that a long name can abbreviate. If the name is exact, returns only that option. */
   abbreviated(name: string): readonly Option[] {
     const exact = this.byName.get(name);
     if (exact !== undefined) return [exact];
@@ -150,8 +153,7 @@ const notation = /^([^=[!^]+)(?:=([\w,]+)|\[=(\w+)\])?(?:!(\w+))?(\^)?$/;
 
 function parseOption(token: string): Option {
   const match = notation.exec(token);
-  if (match === null)
-    throw new Error(`The option "${token}" in the table of a program can't be parsed. Fix the table.`);
+  if (match === null) throw new Error(`The option "${token}" in a program's table can't be parsed. Fix the table.`);
   const [, names = "", required, optional, does, replaces] = match;
   const [role = "data", ...further] = (required ?? optional ?? "data").split(",");
   return {

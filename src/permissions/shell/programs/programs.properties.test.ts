@@ -26,7 +26,7 @@ function dangersOf(path: readonly string[], spec: ProgramSpec): readonly Danger[
 const dangers = [...programs].flatMap(([name, spec]) => dangersOf([name], spec));
 const value = "./x";
 
-/** Returns every way to write an option: abbreviated, clustered, with its value attached or separate. */
+/** Returns every way to write an option: abbreviated, clustered, and with its value attached or separate. */
 function spellings({ spec, option }: Danger): readonly (readonly string[])[] {
   const flags = optionsOf(spec).all.filter(
     (each) => each.value === "none" && !isHarmful(each) && /^-[A-Za-z]$/.test(each.names[0]!),
@@ -35,7 +35,7 @@ function spellings({ spec, option }: Danger): readonly (readonly string[])[] {
   return option.names.flatMap((name) => {
     if (name.startsWith("--")) {
       const lengths = Array.from({ length: name.length - 2 }, (_, index) => name.slice(0, index + 3));
-      // A shorter name that is itself an option abbreviates nothing.
+      // A shorter name that is itself an option is not an abbreviation.
       const own = lengths.filter((short) => (optionsOf(spec).exact(short) ?? option) === option);
       return own.flatMap((short) => forms(short, option, "="));
     }
@@ -57,7 +57,7 @@ function forms(name: string, { value: takes, further }: Option, glue: string): r
 function commandOf(texts: readonly string[]) {
   const words = texts.map(fixedWord);
   const unwrapped = unwrapCommand(words);
-  // Ignore inner commands: the outer command's option must be enough.
+  // Ignore inner commands: the outer command's option alone must be enough.
   const runs = unwrapped && { commands: [], at: unwrapped.at, transparent: unwrapped.transparent };
   return { words, unsafeVariables: [], runs, directories: [""] };
 }
@@ -115,12 +115,12 @@ describe("an option that changes or runs something", () => {
 describe("unknown arguments", () => {
   const names = [...programs].filter(([, spec]) => spec.read === undefined).map(([name]) => name);
 
-  it("are never read-only without a sandbox: long options", () => {
+  it("are never read-only without a sandbox if they are long options", () => {
     const missed = names.filter((name) => isReadOnly(commandOf([name, "--no-such-option-0", "f"])));
     expect(missed).toEqual([]);
   });
 
-  it("are never read-only without a sandbox: words that may be a harmful option", () => {
+  it("are never read-only without a sandbox if the shell may expand them to a harmful option", () => {
     const harmful = new Set(dangers.filter(({ path }) => path.length === 1).map(({ path }) => path[0]!));
     const missed = [...harmful].filter((name) => {
       const words = [fixedWord(name), openWord("$x", "")];
@@ -129,7 +129,7 @@ describe("unknown arguments", () => {
     expect(missed).toEqual([]);
   });
 
-  it("are never read-only at all: subcommands", () => {
+  it("are never read-only, even in a sandbox, if they are subcommands", () => {
     const withCommands = [...programs].filter(([, spec]) => spec.commands !== undefined).map(([name]) => name);
     const missed = withCommands.filter((name) =>
       isReadOnly(commandOf([name, "no-such-command-0"]), { sandboxed: true }),

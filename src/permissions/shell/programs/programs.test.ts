@@ -38,7 +38,7 @@ describe("commands that use the configuration of submodules, included files or t
   ])("need approval: %s", (command) => expect(bash(command)).toBe("ask"));
 });
 
-describe("commands that start any number of processes at once", () => {
+describe("commands that can start an unlimited number of processes", () => {
   it.each([
     "while true; do sleep 100 & done",
     "until false; do cat x & done",
@@ -228,7 +228,7 @@ describe("options and operands that change, run or read something else", () => {
     "zipinfo -- -T '.*'",
     "unzip -l '[l]ink'",
     "unzip -p 'a?.zip' x",
-    // These bypass the `git` that runs no programs from the repository.
+    // These bypass Retinue's `git`, which runs no programs from the repository.
     "command -p git status",
     "command -p -- git log -p",
     "/usr/bin/git log -p",
@@ -324,7 +324,7 @@ describe("options and operands that change, run or read something else", () => {
     "printf '%zn' PATH",
     "printf '%tn' PATH",
     "printf '%Ln' PATH",
-    // The letters after `-P`, `-I` and `-L` of tree are further options, whose values are the following words.
+    // The letters after `-P`, `-I` and `-L` of tree are further options, whose values are in the following words.
     "tree -Po '*' out.txt",
     "tree -Io node_modules package.json",
     "tree -Lo 2 out.txt",
@@ -347,7 +347,7 @@ describe("options and operands that change, run or read something else", () => {
     'awk \'{ print "a\\"" > "x" }\' f',
     'awk \'{ print "(" >> "x" }\' f',
     "awk '{ print /(/ > x }' f",
-    // A file with options may name other files.
+    // An options file may name other files.
     "strings @opts",
     "strings -n 5 -- @opts",
     "strings -n @opts",

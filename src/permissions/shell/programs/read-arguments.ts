@@ -19,7 +19,7 @@ import {
   type Role,
 } from "./model.ts";
 
-/** The words to read: those after `from`, as arguments of the program or subcommand `name`. */
+/** Position of the arguments to read: the words after index `from`, for the program or subcommand `name`. */
 interface Place {
   readonly from: number;
   readonly name: string;
@@ -139,10 +139,10 @@ class ArgumentReader {
       this.flag(option, name, index);
       return index + 1;
     }
-    // Where options end at the first operand, as on BSD systems, the value is an operand too.
+    // If options end at the first operand, as they do on BSD systems, the value is an operand too.
     if (this.operands.length > 0 && option.role === "data" && /\/|^\.\.$|^~/.test(word.text))
       this.effects.push({ kind: "read", word, at: index + 1 });
-    // Some options accept a value only after `=`. The next word would then be another option.
+    // Some options accept a value only after `=`. In that case, the next word would be another option.
     if (this.spec.inert !== true && option.role === "data" && /^-[^\d]/.test(word.text))
       this.unknown(`${shown(word.text)} may be an option of ${this.name}`, index + 1);
     return this.value(option, { option: name, word, at: index + 1 }, index + 2);
@@ -295,7 +295,7 @@ function roleOf(roles: readonly string[], index: number, count: number): Role | 
 }
 
 /**
- * Returns true if bash may evaluate part of the word: a subscript in the name of a variable, or the list of values in
+ * Returns true if bash may evaluate part of the word: a subscript in a variable name, or the list of values in
  * `name=(…)`.
  */
 export function mayEvaluate({ text, open, lead }: ShellWord): boolean {
@@ -306,12 +306,12 @@ export function mayEvaluate({ text, open, lead }: ShellWord): boolean {
 }
 
 /**
- * Standard streams and the null device: writing there changes nothing. Does not match `-`, which many programs treat as
- * the name of a file.
+ * Matches the standard streams and the null device, because writing there changes nothing. Does not match `-`, which
+ * many programs treat as the name of a file.
  */
 const nowhere = /^\/dev\/(null|stdout|stderr)$/;
 
-/** Returns true if the shell expands the braces that begin the word only to names, and to no option. */
+/** Returns true if the shell expands the braces at the start of the word only to names, never to an option. */
 function startsWithName({ text, open }: ShellWord): boolean {
   return open === "glob" && text.startsWith("{") && !text.split(/[{},]/).some((piece) => /^[-*?[]/.test(piece));
 }

@@ -5,7 +5,7 @@ import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 /** Programs whose unknown options may send or store anything. */
 const network: ProgramSpec = { does: "network", isPowerful: true, operands: "network*" };
 
-/** Programs that are read-only only in a sandbox, with the options that make them change something. */
+/** Programs that only a sandbox makes read-only, with the options that make them change something. */
 function looking(options = ""): ProgramSpec {
   return { onlySandboxed: "this program has options that change or reveal something", options };
 }

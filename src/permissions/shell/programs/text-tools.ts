@@ -284,7 +284,7 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
   ],
 ];
 
-/** `@file` is replaced with the words in the file, wherever it occurs. */
+/** The words in a file replace `@file`, wherever it occurs. */
 function checkOptionFiles({ name, options, operands }: ArgumentReading): readonly CommandEffect[] {
   return [...options, ...operands]
     .filter(({ word }) => word.text.startsWith("@") || (word.open !== undefined && word.lead === ""))

@@ -61,8 +61,8 @@ export const wrappers: readonly (readonly [string, ProgramSpec])[] = [
 const launcher: ProgramSpec = { does: "program", operands: "data*" };
 
 /**
- * Reads a program that runs others in a way that is not analyzed. Its words are searched for what rules restrict,
- * unless the program, or a shell that it starts, gets the commands from its input.
+ * Reads a program that runs others in a way that is not analyzed. Its words are searched for anything that rules
+ * restrict, unless the program, or a shell that it starts, reads the commands from its input.
  */
 function readLauncher(words: readonly ShellWord[]): Effects {
   const name = words[0]!.text.slice(words[0]!.text.lastIndexOf("/") + 1);
@@ -98,7 +98,7 @@ function readCommand(words: readonly ShellWord[]): Effects {
   const [, option] = words;
   if (option?.open === undefined && /^-p?[vV]+$/.test(option?.text ?? "")) return [];
   const { effects, options } = sortArguments(command, words, { from: 1, name: "command" });
-  // `-p` ignores PATH and therefore the `git` that runs no programs from the repository.
+  // `-p` ignores PATH, and therefore Retinue's `git`, which runs no programs from the repository.
   const elsewhere = options.map(({ at }): CommandEffect => ({ kind: "variable", name: "PATH", at }));
   return [...effects, ...elsewhere];
 }
@@ -109,8 +109,8 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
   for (const { option, word, at } of options) {
     if (option === "--unset") effects.push({ kind: "variable", name: word.text, at });
     if (option === "--ignore-environment") effects.push({ kind: "variable", name: "an empty environment", at });
-    // env splits the string by its own rules. The string is searched for what rules restrict, and allow rules never
-    // match it.
+    // env splits the string by its own rules. The string is searched for anything that rules restrict, and allow rules
+    // never match it.
     if (option === "--split-string") {
       const script = [word.text, ...operands.map((each) => each.word.text)].join(" ");
       const isHidden = /[\\$]/.test(script);
@@ -133,8 +133,8 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
 }
 
 /**
- * Reads xargs. Its input replaces every placeholder in the command, or follows the command. If there are options for
- * both, some versions of xargs do one and some the other, so both are assumed.
+ * Reads xargs. Its input replaces every placeholder in the command, or is appended to the command. If there are options
+ * for both, versions of xargs differ in which they do, so both are assumed.
  */
 function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
   const { effects, options } = sortArguments(xargs, words, { from: 1, name: "xargs" });
@@ -159,7 +159,7 @@ function isFewProcesses({ text, open }: ShellWord): boolean {
   return open === undefined && /^[1-9]\d?$/.test(text);
 }
 
-/** Returns the word with the input of xargs in place of the placeholder. */
+/** Returns the word with the placeholder replaced by the input of xargs. */
 function fill(word: ShellWord, placeholder: string, input: ShellWord): ShellWord {
   if (word.text === placeholder) return input;
   if (!word.text.includes(placeholder)) return word;

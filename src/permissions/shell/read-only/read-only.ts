@@ -13,13 +13,13 @@ export interface ReadOnlyOptions {
 }
 
 export interface ReadOnlyUse {
-  /** The paths that must be inside the workspace. Text, patterns and numbers are left out. */
+  /** The paths that must be inside the workspace. Text, patterns and numbers are not included. */
   readonly paths: readonly ShellWord[];
 }
 
 /**
- * Returns true for a command that changes nothing and starts nothing. Unknown programs are never read-only; without a
- * sandbox, neither are unknown options.
+ * Returns true for a command that changes nothing and starts nothing. Unknown programs are never read-only. Without a
+ * sandbox, commands with unknown options are not read-only either.
  */
 export function isReadOnly(command: SimpleCommand, options: ReadOnlyOptions = {}): boolean {
   return doubtAbout(command, options) === undefined;
@@ -69,7 +69,7 @@ export function unknownFile({ redirections }: ShellAnalysis): string | undefined
     : undefined;
 }
 
-/** Explains why a command, or one that it runs, is not read-only. */
+/** Explains why a command, or a command that it runs, is not read-only. */
 function doubtAbout(command: SimpleCommand, options: ReadOnlyOptions): string | undefined {
   const [unsafe] = command.unsafeVariables;
   if (unsafe !== undefined) return `it sets ${shown(unsafe)}`;

@@ -1,6 +1,6 @@
 /**
- * Returns true for a sed script that only prints: no `w`, `W`, `e`, `r`, and no flag of `s` that writes a file or runs
- * a command.
+ * Returns true for a sed script that only prints: it contains no `w`, `W`, `e` or `r`, and no flag of `s` that writes a
+ * file or runs a command.
  */
 export function isReadingSed(script: string): boolean {
   let at = 0;
@@ -19,7 +19,7 @@ export function isReadingSed(script: string): boolean {
     if (take(ADDRESS) && take(/^\s*,\s*/) && !(take(ADDRESS) || take(/^[+~]\d+/))) return false;
     take(/^\s*!?\s*/);
     if (take(/^[={pPdDnNhHgGxlFz]/)) {
-      // The command must end here, or sed would read it as a different one.
+      // The command must end here. Otherwise, sed would read it as a different command.
       if (script[at - 1] !== "{" && !/^\s*([;}\n]|$)/.test(rest())) return false;
     } else if (
       take(/^[qQ]\s*(?:\d+\s*)?(?=[;}\n]|$)/) ||
@@ -45,8 +45,8 @@ export function isReadingSed(script: string): boolean {
   }
 
   /**
-   * Returns the index of the delimiter that ends a part. Undefined if the line has none, or if one is inside brackets:
-   * some versions of sed end the part there, others do not.
+   * Returns the index of the delimiter that ends a part. Undefined if the line has no delimiter, or if one is inside
+   * brackets: some versions of sed end the part there, others do not.
    */
   function endOfPart(mark: string): number | undefined {
     for (let index = at; index < script.length; index += 1) {
@@ -81,7 +81,8 @@ export function isReadingAwk(program: string): boolean {
 
 /**
  * Returns true if every `>` compares, as in `NR>1`, and none writes, as in `{print > "file"}`. Programs with patterns
- * or comments are rejected, so strings are easy to find, and outside of them braces and parentheses can be counted.
+ * or comments are rejected. This makes strings easy to find, and braces and parentheses outside of strings easy to
+ * count.
  */
 function onlyCompares(text: string): boolean {
   if (/[/#]/.test(text)) return false;

@@ -7,7 +7,7 @@ const parse = (json: Buffer, span: { start: number; end: number }) =>
   JSON.parse(json.toString("utf8", span.start, span.end));
 
 describe("byte ranges of JSON", () => {
-  it("include the members of any object and the items of any list", () => {
+  it("cover the members of any object and the items of any list", () => {
     fc.assert(
       fc.property(
         fc.dictionary(fc.string(), fc.jsonValue()),
@@ -27,7 +27,7 @@ describe("byte ranges of JSON", () => {
     );
   });
 
-  it("can be removed as if they had never been there, at any position", () => {
+  it("can be removed at any position without a trace", () => {
     const keys = fc.uniqueArray(
       fc.string().filter((key) => key !== "mark" && !/^\d+$/.test(key) && key !== "__proto__"),
     );
@@ -45,7 +45,7 @@ describe("byte ranges of JSON", () => {
     );
   });
 
-  it("are not confused by quotes and brackets inside strings", () => {
+  it("are not affected by quotes and brackets inside strings", () => {
     const json = Buffer.from('  { "a\\"}" : "\\\\" , "b":"]\\\\\\"{" }');
     const members = membersOf(json, valueAt(json, 0));
     expect(members.map((member) => parse(json, member.value))).toEqual(["\\", ']\\"{']);

@@ -31,7 +31,7 @@ function bench(options: CacheOptions = {}) {
 }
 
 describe("the Anthropic cache", () => {
-  it("writes up to the last mark, reads that next time, and counts the rest as uncached input", () => {
+  it("writes the prefix up to the last mark, reads it next time, and counts the rest as uncached input", () => {
     const ask = bench();
     const first = ask({ system: [marked("s")], messages: [user(marked("a"), block("b"))] });
     expect(first).toEqual({ read: 0, written: 20, plain: 10, idealRead: 0, missed: 0 });
@@ -50,7 +50,7 @@ describe("the Anthropic cache", () => {
     expect(ask(body)).toEqual({ read: 0, written: 0, plain: 20, idealRead: 20, missed: 20 });
   });
 
-  it("does not depend on the earlier positions of marks", () => {
+  it("finds a prefix even if its marks have moved", () => {
     const ask = bench();
     ask({ system: [marked("s"), block("t")], messages: [user(marked("a"))] });
     const moved = ask({ system: [block("s"), marked("t")], messages: [user(block("a")), assistant(marked("b"))] });
@@ -67,7 +67,7 @@ describe("the Anthropic cache", () => {
     );
   });
 
-  it("compares bytes, so a different key order or an extra space makes a different prompt", () => {
+  it("compares bytes, so a different key order or an extra space means a different prompt", () => {
     const cache = createPrefixCache();
     const open = (rawBody: string) => {
       const prefixes = promptPrefixes("anthropic", Buffer.from(rawBody));
@@ -84,7 +84,7 @@ describe("the Anthropic cache", () => {
     expect(open(` ${body(`{"type":"text","text":"abc"${mark} }`).replaceAll("[", "[ ")}`)).toBe(0);
   });
 
-  it("looks at 20 blocks for each mark, including the mark's own", () => {
+  it("looks back over 20 blocks for each mark, including the marked block", () => {
     const ask = bench();
     const start = names(5).map(block);
     ask({ messages: [user(...start.slice(0, 4), marked(names(5)[4] ?? ""))] });
@@ -103,7 +103,7 @@ describe("the Anthropic cache", () => {
     expect(third(grown(35, [17, 35]))).toMatchObject({ read: 50, written: 350, missed: 0 });
   });
 
-  it("expires after five minutes, or an hour, counted from the last read", () => {
+  it("expires five minutes or an hour after the last read", () => {
     const ask = bench();
     const short = { messages: [user(marked("a"))] };
     ask(short, 0);
@@ -139,7 +139,7 @@ describe("the Anthropic cache", () => {
     }
   });
 
-  it("loses everything if the model changes, and only the messages if thinking or tool choice change", () => {
+  it("loses everything if the model changes, but only the messages if thinking or tool choice changes", () => {
     const ask = bench();
     const body = { system: [marked("s")], messages: [user(marked("a"))] };
     ask(body);
@@ -164,7 +164,7 @@ describe("the Anthropic cache", () => {
     expect(ask(body)).toMatchObject({ read: 20, written: 0 });
   });
 
-  it("expects no cached tokens below the model's minimum", () => {
+  it("reports no missed tokens below the model's minimum", () => {
     const ask = bench({ minimumTokens: { small: 20, large: 30 } });
     const body = (model: string) => ({ model, system: [marked("s")], messages: [user(marked("a"))] });
     for (const model of ["small", "large", "unknown"]) ask(body(model));
@@ -246,7 +246,7 @@ describe("the cache in the server", () => {
     return usage.cache_read_input_tokens;
   }
 
-  it("can be read by others once the response has begun, unless configured otherwise", async () => {
+  it("can be read by other requests once the response has begun, unless configured otherwise", async () => {
     expect(await readOfSecond("response-start", "hang")).toBe(20);
     expect(await readOfSecond("response-end", "hang")).toBe(0);
     expect(await readOfSecond("immediately", "hang")).toBe(20);
@@ -289,7 +289,7 @@ describe("the cache in the server", () => {
   it("works automatically in the OpenAI format, from 1024 tokens in steps of 128", async () => {
     server = await createApiServer({ script: answer });
     const message = (role: string, tokens: number) => {
-      // {"role":"user","content":""} is 28 bytes; the role's length is taken off the content.
+      // {"role":"user","content":""} is 28 bytes; the length of the role is subtracted from the content.
       const frame = JSON.stringify({ role, content: "" }).length;
       return { role, content: "x".repeat(tokens * 4 - frame) };
     };

@@ -83,7 +83,7 @@ describe("script", () => {
     server.assertDone();
   });
 
-  it("keeps one counter per conversation with parallel requests", async () => {
+  it("keeps one counter per conversation, even for parallel requests", async () => {
     const steps = (name: string) =>
       ["1", "2", "3"].map((n) => ({ content: `${name}${n}` })).map((reply) => ({ reply }));
     await start({

@@ -83,7 +83,7 @@ export function checkThinkingReturned(
     );
     demand(
       isDeepStrictEqual(returned, sent),
-      `messages.${message.index}.content: \`thinking\` or \`redacted_thinking\` blocks can not be modified; ` +
+      `messages.${message.index}.content: \`thinking\` or \`redacted_thinking\` blocks cannot be modified; ` +
         "they must stay as they were in the original response.",
     );
   }

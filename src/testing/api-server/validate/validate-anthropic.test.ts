@@ -79,8 +79,8 @@ describe("requests that the Anthropic API rejects", () => {
     ["a blank text block", { messages: [user(text(" \n"))] }, "non-whitespace"],
     ["an empty system block", { system: [text("")] }, "system.0: text content blocks must be non-empty"],
     ["an unknown block", { messages: [user({ type: "txt" })] }, "Input tag 'txt'"],
-    ["a call by the user", { messages: [user(use("t1"))] }, "can not be in user messages"],
-    ["a result by the assistant", talk(assistant(result("t1")), user(text("a"))), "can not be in assistant messages"],
+    ["a call by the user", { messages: [user(use("t1"))] }, "cannot be in user messages"],
+    ["a result by the assistant", talk(assistant(result("t1")), user(text("a"))), "cannot be in assistant messages"],
     [
       "an unanswered call",
       talk(assistant(use("t1"), use("t2")), user(result("t1"))),

@@ -153,7 +153,7 @@ function checkBlock(block: JsonObject, context: BlockContext): void {
   const type = demandText(block["type"], `${where}.type`);
   const roles = rolesOf[type];
   demand(roles !== undefined, `${where}: Input tag '${type}' does not match any of the expected tags`);
-  demand(roles.includes(role), `${where}: \`${type}\` blocks can not be in ${role} messages`);
+  demand(roles.includes(role), `${where}: \`${type}\` blocks cannot be in ${role} messages`);
   if (type === "text") checkText(block, where);
   if (type === "tool_use") checkToolUse(block, where);
   if (type === "tool_result") checkToolResult(block, where);
@@ -203,7 +203,7 @@ function checkToolResult(block: JsonObject, where: string): void {
   for (const [index, entry] of demandList(content, `${where}.content`).entries()) {
     const inner = demandObject(entry, `${where}.content.${index}`);
     const allowed = ["text", "image", "document", "search_result"].includes(String(inner["type"]));
-    demand(allowed, `${where}.content.${index}: a tool_result can not hold a '${inner["type"]}' block`);
+    demand(allowed, `${where}.content.${index}: a tool_result cannot contain a '${inner["type"]}' block`);
     checkBlock(inner, { where: `${where}.content.${index}`, role: "user" });
     demand(isError !== true || inner["type"] === "text", `${where}: all content must be text if is_error is true`);
   }

@@ -12,8 +12,8 @@ const problemOf = (received: { status: number; bytes: Buffer }) => {
   return `${received.status} ${error.type}: ${error.message}`;
 };
 
-describe("keys and headers", () => {
-  it("accept either header in the Anthropic format, with a version", async () => {
+describe("requests", () => {
+  it("may use either key header in the Anthropic format, with a version", async () => {
     server = await createApiServer({ script: [reply, reply], apiKey: "secret" });
     const call = (headers: Record<string, string>) => callAnthropic(server.url, {}, { headers });
     const version = { "anthropic-version": "2023-06-01" };
@@ -33,14 +33,14 @@ describe("keys and headers", () => {
     expect((await callOpenai(server.url, {}, { headers: {} })).status).toBe(200);
   });
 
-  it("allow only the listed models", async () => {
+  it("are accepted only for the listed models", async () => {
     server = await createApiServer({ script: [reply], models: ["known"] });
     expect(problemOf(await callAnthropic(server.url))).toBe("404 not_found_error: model: claude-test");
     expect((await callAnthropic(server.url, { model: "known" })).status).toBe(200);
   });
 });
 
-describe("bodies", () => {
+describe("request bodies", () => {
   it("are rejected if they are not JSON in UTF-8", async () => {
     server = await createApiServer({ script: [] });
     const call = (rawBody: string | Buffer) => callAnthropic(server.url, {}, { rawBody });

@@ -1,0 +1,297 @@
+import { misspelledName, UserError } from "../../lib/index.ts";
+import type { McpConnection, WorkerSession } from "../../ports/index.ts";
+import { isSameAgent, MAIN_AGENT, type Rule, type ToolDeclaration } from "../../protocol/index.ts";
+import {
+  type BudgetSpent,
+  clockLimits,
+  createPrepare,
+  Dispatcher,
+  type LiveAgent,
+  type Prepare,
+  policyForProgram,
+  type SharedServices,
+  spendingIn,
+  sumSpending,
+  type Thread,
+} from "../../runs/index.ts";
+import type { Transcript } from "../../transcript/index.ts";
+import type { LoadedAgents } from "../agents/available-agents.ts";
+import type { LoadedMainAgent } from "../agents/load-agents.ts";
+import { optionError } from "../check-options.ts";
+import { createSession, type Session } from "../session/session.ts";
+import { type ChosenModel, chooseSessionModel } from "../settings/choose-model.ts";
+import { mayBackground, mayFork, offerDelegation, taskAgents } from "../subagents/delegation.ts";
+import { createSubagentPorts } from "../subagents/subagent-ports.ts";
+import { VERSION } from "../version.ts";
+import { createContextUpdates } from "./context-updates.ts";
+import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
+import { recallUntilClosed } from "./recall-until-closed.ts";
+import { keepOpenRequests, openApprovals, openSessionInbox } from "./session-approvals.ts";
+import type { SessionContext } from "./session-context.ts";
+import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
+import type { SessionOptions } from "./session-options.ts";
+import { attendedTools, checkChange, collectRules, modeAfterPlan } from "./session-permissions.ts";
+import { createSessionServers, type SessionServers } from "./session-servers.ts";
+import { createSessionTools, type SessionTools } from "./session-tools.ts";
+
+/** A session's transcript, its main agent's thread, and the part of the session that runs on the worker. */
+export interface OpenedThread {
+  readonly transcript: Transcript;
+  readonly thread: Thread;
+  readonly worker: WorkerSession;
+}
+
+export interface OpenedSession extends OpenedThread {
+  readonly context: SessionContext;
+  readonly main: LoadedMainAgent;
+  readonly chosen: ChosenModel;
+}
+
+/** Assembles a session: MCP servers, rules, approvals, hooks, tools, the dispatcher and the main agent. */
+export async function assembleSession(options: SessionOptions, opened: OpenedSession): Promise<Session> {
+  const servers = createSessionServers(options, opened.context, opened);
+  try {
+    return await assembleWithServers(options, opened, servers);
+  } catch (error) {
+    await servers.close();
+    throw error;
+  }
+}
+
+async function assembleWithServers(
+  given: SessionOptions,
+  opened: OpenedSession,
+  servers: SessionServers,
+): Promise<Session> {
+  const { context, main, chosen, transcript, thread, worker } = opened;
+  const { settings, clock, cwd } = context;
+  const { definition, agents } = main;
+  const { rules, problems } = collectRules(given, context, main.project);
+  const connection = await servers.connectMain(definition?.mcpServers ?? [], given.signal);
+  if (given.signal?.aborted)
+    throw new UserError("Interrupted before the run began.", {
+      code: "interrupted",
+      cure: "The signal was aborted. To try again, pass another one.",
+      exitCode: 130,
+    });
+  const inbox = openSessionInbox(given, context, transcript);
+  const options = keepOpenRequests(given, inbox);
+  const approvals = await openApprovals(options, context, { inbox, worker });
+  const hooks = createSessionHooks(options, context, {
+    definition,
+    transcript,
+    plugins: main.project.plugins,
+    worker,
+  });
+  const shared: SharedServices = {
+    sessionId: transcript.sessionId,
+    version: VERSION,
+    approvals,
+    feed: transcript.feed,
+    clock,
+    environment: worker.environment,
+    compactAtPercent: settings.compaction?.percent,
+    agentUpdates: options.agentUpdates,
+    hooks: hooks.shared,
+  };
+  const { dispatcher, tools, taskTool } = createDelegation(options, opened, {
+    // `created` is assigned later, because a session needs its dispatcher.
+    idleMain: () => created.idleMain(),
+    rules,
+    servers,
+    connection,
+    hooks,
+    shared,
+  });
+  const previousHead = thread.conversation?.head;
+  const { readableRoots } = worker;
+  const parts = { context, main, chosen, tools, rules, connection, readableRoots, previousHead };
+  const resolved = createMainAgent(options, parts);
+  const { agent } = resolved;
+  const verification = chooseVerification(settings, { policy: agent.policy, offered: dispatcher.offered() });
+  if (options.resume !== undefined) await notifyLostRuns(dispatcher, hooks, agents);
+  const spentBefore = options.resume === undefined ? undefined : () => spentEarlier(transcript, dispatcher);
+  const created = createSession({
+    transcript,
+    worker,
+    approvals,
+    inbox,
+    onTrouble: (message) => options.onTrouble?.(message),
+    agent,
+    thread,
+    dispatcher,
+    services: {
+      ...shared,
+      hooks: hooks.main,
+      cwd,
+      model: chosen.model,
+      executor: tools.executor,
+      budget: await createSessionBudget({
+        context,
+        definition,
+        spentBefore,
+        showsCost: options.entryPoint === "server",
+      }),
+      limits: clockLimits({ definition: definition ?? {}, settings, background: false, isMain: true }),
+      retinue: dispatcher,
+    },
+    info: {
+      absentTools: tools.absent,
+      mcpServers: connection.servers,
+      toolReport: resolved.report,
+      notices: [
+        ...(chosen.notice ? [chosen.notice] : []),
+        ...problems,
+        ...main.notices,
+        ...resolved.notices,
+        ...connection.problems,
+        ...hooks.notices,
+        ...verification.notices,
+        ...tools.notices,
+        ...transcript.problems.map(({ message }) => message),
+      ],
+    },
+    runOptions: {
+      waits: options.interactive !== true,
+      verify: verification.verify,
+      acceptance: mainAcceptance({ definition, given: options.acceptance, policy: agent.policy }),
+    },
+    mayBackground: mayBackground(context),
+    endsWithRun: options.entryPoint === "cli" && options.interactive !== true,
+    requestedMode: options.keepsMode ? undefined : options.permissionMode,
+    checkMode: (permissionMode) => checkChange({ permissionMode }, { ...options, settings }),
+    withModel: (model) => {
+      checkChange({ model }, { ...options, settings });
+      const given = { ...options, model, provider: undefined };
+      const other = chooseSessionModel(given, context, definition);
+      return { model: other.model, agent: createMainAgent(given, { ...parts, chosen: other }).agent };
+    },
+    taskTool,
+    contextUpdates: createContextUpdates({
+      main,
+      pool: agent.policy.pool,
+      rules,
+      contextFloor: () => thread.state.context.floor,
+    }),
+    callback: main.callback,
+    stopWaiting: context.stopWaiting,
+    release: async ({ keepsCalls }) => {
+      await approvals.close();
+      await servers.close();
+      await worker.close({ keepsCalls });
+    },
+  });
+  return created.session;
+}
+
+interface DelegationParts {
+  readonly rules: readonly Rule[];
+  readonly servers: SessionServers;
+  /** The main agent's MCP servers. */
+  readonly connection: McpConnection;
+  readonly hooks: SessionHooks;
+  readonly shared: SharedServices;
+  readonly idleMain: () => LiveAgent;
+}
+
+interface Delegation {
+  readonly dispatcher: Dispatcher;
+  readonly tools: SessionTools;
+  /** Returns Task's declaration with the currently available agents; undefined if there are none. */
+  taskTool(): ToolDeclaration | undefined;
+}
+
+/** Creates the session's tools, and the dispatcher for the agents that its delegation tools start. */
+function createDelegation(
+  options: SessionOptions,
+  { context, main, chosen, transcript, thread, worker }: OpenedSession,
+  { rules, servers, connection, hooks, shared, idleMain }: DelegationParts,
+): Delegation {
+  const { settings } = context;
+  const { agents } = main;
+  checkAgentTools(options, agents);
+  const interactive = options.interactive === true;
+  const forks = mayFork(settings, { interactive, coordinator: options.coordinator === true });
+  const dispatcher = new Dispatcher({
+    shared,
+    journal: transcript,
+    idleMain,
+    plan: { main: thread, after: modeAfterPlan(settings) },
+    mayFork: forks,
+    settleLost: (agentId) => worker.leaveWorktree(agentId),
+    recall: async (call) => (await recallUntilClosed(tools.executor, context)?.(call)) ?? "lost",
+    offered: memoize(
+      () => agents.definitions,
+      () => taskAgents({ agents, ...policyForProgram({ rules }), interactive }).map(({ name }) => name),
+    ),
+    // `prepare` is assigned later, because the tools start agents, and agents are prepared with these tools.
+    prepare: (request) => prepare(request),
+  });
+  const offer = () => offerDelegation({ context, agents, rules, mayFork: forks, interactive });
+  const taskTool = memoize(
+    () => agents.definitions,
+    () => offer().find(({ declaration }) => declaration.name === "Task")?.declaration,
+  );
+  const tools = createSessionTools({
+    context,
+    transcript,
+    chosen,
+    delegation: [...offer(), ...attendedTools(options, { settings, previousHead: thread.conversation?.head })],
+    dispatcher,
+    custom: options.tools ?? [],
+    skills: agents.skillCatalog,
+    connection,
+    worker,
+  });
+  const prepare: Prepare = createPrepare(
+    createSubagentPorts({
+      context,
+      agents,
+      servers,
+      connection,
+      hooks,
+      tools,
+      worker,
+      modelIsGiven: typeof options.model === "object",
+      interactive,
+      taskTool,
+    }),
+  );
+  return { dispatcher, tools, taskTool };
+}
+
+/** Throws if one of the program's tools starts an agent that does not exist. */
+function checkAgentTools({ tools = [], interactive }: SessionOptions, agents: LoadedAgents): void {
+  for (const tool of tools) {
+    if (!("agent" in tool) || agents.definitions.some(({ name }) => isSameAgent(name, tool.agent))) continue;
+    const names = taskAgents({ agents, rules: [], interactive: interactive === true }).map(({ name }) => name);
+    const meant = misspelledName(tool.agent, names);
+    const cure = meant === undefined ? `Use one of ${names.join(", ")}.` : `Did you mean "${meant}"?`;
+    throw optionError(`The tool "${tool.name}" starts the agent "${tool.agent}", which does not exist`, cure);
+  }
+}
+
+/** Returns a function that computes its value again only if the key has changed. */
+function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Value {
+  let known: { readonly key: Key; readonly value: Value } | undefined;
+  return () => {
+    const key = keyOf();
+    if (known === undefined || known.key !== key) known = { key, value: compute() };
+    return known.value;
+  };
+}
+
+/** If any agent has hooks, runs them for runs that an earlier process left open. */
+async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
+  if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
+  await dispatcher.reportLostRuns(async (agentType) => {
+    const definition = (await agents.find(agentType))?.definition;
+    return (definition && hooks.forAgent(definition)) ?? hooks.shared;
+  });
+}
+
+/** Returns what a session and its agents spent in earlier processes. */
+async function spentEarlier(transcript: Transcript, { registry }: Dispatcher): Promise<BudgetSpent> {
+  const main = spendingIn(await transcript.read(MAIN_AGENT));
+  return sumSpending([main, ...(await registry.earlierRuns()).map(({ spending }) => spending)]);
+}

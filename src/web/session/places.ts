@@ -1,0 +1,26 @@
+import { focusIn } from "../parts/keep-focus.ts";
+
+/** Places in a session that a key goes to after `g`, each with its region, which may be hidden on narrow screens. */
+const places = {
+  m: { region: "talk", selector: ".write textarea" },
+  c: { region: "talk", selector: ".transcript" },
+  l: { region: "tree", selector: ".tree" },
+  t: { region: "time", selector: ".waterfall, .usage-plot" },
+  d: { region: "about", selector: ".about-region h2" },
+} as const;
+
+export function isPlace(key: string): key is keyof typeof places {
+  return Object.hasOwn(places, key);
+}
+
+/** Moves the focus to a place in the session that is shown. Does nothing on other pages. */
+export function focusPlace(key: keyof typeof places): void {
+  const { region, selector } = places[key];
+  const find = (): HTMLElement | undefined =>
+    [...document.querySelectorAll<HTMLElement>(selector)].find((each) => each.checkVisibility());
+  if (find() === undefined) document.querySelector<HTMLElement>(`.regions [data-for="${region}"]`)?.click();
+  requestAnimationFrame(() => {
+    const place = find();
+    if (place !== undefined && !focusIn(place)) place.focus();
+  });
+}
