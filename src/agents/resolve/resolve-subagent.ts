@@ -9,6 +9,7 @@ import type {
 } from "../../protocol/index.ts";
 import { dropsDontAsk, narrowMode, stricter } from "../policy/modes.ts";
 import { narrowTo } from "../policy/recorded-policy.ts";
+import { withWorkingGuide } from "../prompt/working-guide.ts";
 import { selectTools } from "../tools/select-tools.ts";
 import { missingTools, type Tier, withholdTools } from "../tools/tiers.ts";
 import { unknownModelNotice } from "./model-parameters.ts";
@@ -56,10 +57,11 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
   });
   const fresh = denyDelegation(inheritUnattended(agent.policy, parentPolicy));
   const policy = before === undefined ? fresh : narrowTo(fresh, before);
+  const head = withWorkingGuide(agent.head, request.model.cacheMinimumTokens);
   const unknownModel = unknownModelNotice(request);
   return {
     ok: true,
-    agent: { ...agent, policy, backgroundPool: backgroundPool(policy.pool, { granted, request }) },
+    agent: { ...agent, head, policy, backgroundPool: backgroundPool(policy.pool, { granted, request }) },
     report: { ...report, withheld: missing },
     notices: unknownModel === undefined ? notices : [...notices, unknownModel],
   };
