@@ -39,7 +39,7 @@ export async function cacheCase(): Promise<Figure[]> {
         unit: "tokens",
       },
     ),
-    value("part of the first fork's prefix that forks 2 and 3 do not read from the cache", notRead(forks.slice(1)), {
+    value("share of the first fork's prefix that forks 2 and 3 do not read from the cache", notRead(forks.slice(1)), {
       limit: 0.1,
       unit: "%",
     }),
@@ -57,7 +57,7 @@ function figuresOf(name: string, result: FanOut, limit: number): Figure[] {
 }
 
 function missed(name: string, { tokens: { read, idealRead } }: FanOut): Figure {
-  return value(`${name}: part of the ideal cache reads that is missed`, (100 * (idealRead - read)) / idealRead, {
+  return value(`${name}: share of the ideal cache reads that is missed`, (100 * (idealRead - read)) / idealRead, {
     limit: 1,
     unit: "%",
   });

@@ -126,7 +126,7 @@ function commandOf(
   return [...before, join(here, "floor-client.mjs"), url, "Do the job.", headFile(place)];
 }
 
-/** Writes a head of about the same size as Retinue's, so that the floor sends about as many bytes. */
+/** Writes a head of about the same size as Retinue's, so that the floor sends about the same number of bytes. */
 function headFile({ cwd }: Place): string {
   const path = join(cwd, "..", "head.json");
   const tools = [{ name: "Read", description: "x".repeat(9_000), input_schema: { type: "object" } }];

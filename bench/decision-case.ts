@@ -24,7 +24,7 @@ export async function decisionCase(): Promise<Figure[]> {
       100,
     ),
     atMost(
-      "decision about 5,000 commands",
+      "decision on 5,000 commands",
       longest(() => `${'echo "$x" | wc -l; '.repeat(5_000)}touch x`),
       100,
     ),

@@ -49,7 +49,7 @@ type Rounds = Record<Client, Measured[]>;
 interface Setting {
   readonly children: number;
   readonly latencyMs: number;
-  /** Sizes of the main agent's and a subagent's first requests, so that the floor sends as many bytes. */
+  /** Sizes of the main agent's and a subagent's first requests, so that the floor sends the same number of bytes. */
   readonly bytes: RequestBytes;
   readonly usage?: boolean;
   readonly under?: readonly string[];
@@ -157,7 +157,7 @@ function perAgent(what: "cpuMs" | "rssMb", { measured, alone, children }: Compar
 /** Returns the server's load. Above the limit, the figures would show the speed of the server instead of the client. */
 function serverShare(floor: readonly Measured[]): Figure {
   const share = median(floor.map(({ serverCpuMs, wall }) => serverCpuMs / wall));
-  const name = "share of one processor that the test server uses for 1,000 agents of the floor";
+  const name = "share of one processor that the test server uses for the floor's 1,000 agents";
   return { name, ours: Number(share.toFixed(2)), floor: 0, unit: "", limit: 0.85, kind: "value" };
 }
 

@@ -12,9 +12,9 @@ const forks = 100;
 
 /** Measures how long it takes to create a fork, and how much memory a hundred forks use. */
 export async function forkCase(): Promise<Figure[]> {
-  // Runs first, because garbage from the longer conversations would be counted too.
+  // Runs first, because otherwise garbage from the longer conversations would be counted too.
   const memoryOfForks = await memory();
-  // Warms up the code, because the first measurements would include compilation.
+  // Warms up the code, because otherwise the first measurements would include compilation.
   for (let round = 0; round < 3; round += 1) await creation(100);
   const short = await creation(100);
   const long = await creation(10_000);

@@ -19,7 +19,7 @@ async function everySeventh(): Promise<Figure[]> {
     walls.faulty.push(await delegate({ children: agents, steps, answer: failing(after(latencyMs)) }));
   }
   const [ours, floor] = [median(walls.faulty), median(walls.plain)];
-  const name = `${agents} agents × ${steps} steps, every 7th request answered 503`;
+  const name = `${agents} agents × ${steps} steps, every 7th request answered with 503`;
   const seconds = Number((ours / 1_000).toFixed(2));
   return [
     // This limit is the next figure's limit, 2.5 s, divided by the 0.85 s that the run takes without faults.
@@ -32,7 +32,7 @@ const crowd = 100;
 const places = 12;
 const serviceMs = 600;
 
-/** Ideally, all places are always in use: as many rounds as the agents need, each of the measured service time. */
+/** Ideally, all places are always in use, so the run takes the number of rounds times the measured service time. */
 async function admission(): Promise<Figure[]> {
   const took: number[] = [];
   const ideals: number[] = [];

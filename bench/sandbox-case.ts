@@ -43,8 +43,8 @@ async function measure(root: string, sandbox: Sandbox): Promise<Figure[]> {
   await Promise.all([confined.close(), free.close()]);
   const [floor, ours, readOnly] = [median(times.floor), median(times.ours), median(times.readOnly)];
   return [
-    { name: "Bash `true` in the sandbox, against without", ours, floor, unit: "ms", limit: 4 },
-    { name: "Bash `true` read-only in the sandbox, against without", ours: readOnly, floor, unit: "ms", limit: 4 },
+    { name: "Bash `true` in the sandbox, against no sandbox", ours, floor, unit: "ms", limit: 4 },
+    { name: "Bash `true` read-only in the sandbox, against no sandbox", ours: readOnly, floor, unit: "ms", limit: 4 },
     // The read-only profile may add at most 25 ms to a command, so the ratio must not exceed 1.
     { name: "Cost of the read-only profile, against 25 ms", ours: readOnly - floor, floor: 25, unit: "ms", limit: 1 },
   ];

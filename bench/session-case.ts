@@ -93,7 +93,7 @@ async function manyAgents(root: string): Promise<Figure[]> {
   });
   const memory = Math.round(peak / 1_000_000);
   return [
-    { name: "10,000 agents of one session", ours: ours / 1_000, floor: floor / 1_000, unit: "s", limit: 15 },
+    { name: "10,000 agents in one session", ours: ours / 1_000, floor: floor / 1_000, unit: "s", limit: 15 },
     { name: "peak memory of 10,000 agents", ours: memory, floor: 0, unit: "MB", limit: 2_500, kind: "value" },
   ];
 }

@@ -1,5 +1,5 @@
-// Opens connections to a session's event stream, and never reads from them. Runs until it is killed.   node
-// bench/stuck-clients.mjs COUNT URL TOKEN SESSION
+// Opens connections to a session's event stream, and never reads from them. Runs until it is killed.
+// Usage: node bench/stuck-clients.mjs COUNT URL TOKEN SESSION
 
 import { connect } from "node:net";
 

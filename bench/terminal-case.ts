@@ -148,7 +148,7 @@ async function streaming(): Promise<Figure[]> {
 function words(length: number): string {
   const paragraphs: string[] = [];
   for (let size = 0; size < length; size += 60)
-    paragraphs.push(`Paragraph <${paragraphs.length}> of an answer that goes on for long.`);
+    paragraphs.push(`Paragraph <${paragraphs.length}> of an answer that goes on for a long time.`);
   return paragraphs.join("\n\n").slice(0, length);
 }
 
@@ -162,7 +162,7 @@ const erases = ["[2J", "[3J", "[J", "[0J", "c"].map((end) => `\u001b${end}`);
 
 interface BenchTerminal {
   type(text: string): void;
-  /** Waits until the program writes a text, after the text that the last call waited for. */
+  /** Waits until the program writes a text. Ignores everything up to the text that the last call waited for. */
   until(text: string): Promise<void>;
   /** Returns the program's memory use in MB. */
   memory(): number;

@@ -38,7 +38,7 @@ export async function webCase(): Promise<Figure[]> {
     const name = "longest task of the web view with 1,000 agents and 50,000 events";
     return [
       { ...value, name, ours: Math.round(longest), limit: 100 },
-      { ...value, name: "reload in mid-run, 3 agents", ours: Math.round(median(times.few)), limit: 1_000 },
+      { ...value, name: "reload during a run, 3 agents", ours: Math.round(median(times.few)), limit: 1_000 },
       {
         ...value,
         name: "the same, 1,000 agents and 50,000 events",
@@ -111,7 +111,7 @@ interface TraceEvent {
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the time until a reloaded page shows the main agent at work, and how the other agents ended. */
+/** Returns the time until a reloaded page shows that the main agent is working, and how the other agents ended. */
 async function timeOfReload(page: Page, id: string, { url }: Scene): Promise<number> {
   await page.goto(`${url}/#/session/${id}`);
   await loaded(page);

@@ -14,8 +14,8 @@ import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
 /**
- * Measures the time that a worker in another process adds to a call and to the decision on it. Alternates with the same
- * worker in this process.
+ * Measures the time that a worker in another process adds to a call and to the decision on it. Alternates between that
+ * worker and the same worker in this process.
  */
 export async function workerCase(): Promise<Figure[]> {
   const place = realpathSync(mkdtempSync(join(tmpdir(), "retinue-bench-")));

@@ -9,7 +9,7 @@ import { rolldown } from "rolldown";
 /** Entry points of the package, relative to dist/lib and to dist/esm. */
 const entries = ["index", "client/index", "testing/index"];
 
-/** Packages that are small and always loaded. All others stay outside, so that they are loaded when they are needed. */
+/** Packages that are small and always loaded. All others stay outside, so that they are loaded only when needed. */
 const included = ["eventsource-parser", "unbash"];
 
 export async function bundleLibrary({ root, directory, dependencies }) {

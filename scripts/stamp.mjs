@@ -33,7 +33,7 @@ export function hashInputs(root, part) {
   return hash.digest("hex");
 }
 
-// Returns the hash of the inputs that each part, "cli", "lib" and "web", was built from.
+// Returns the hash of the inputs that each part ("cli", "lib" and "web") was built from.
 export function readStamp(dist) {
   try {
     return JSON.parse(readFileSync(join(dist, ".stamp"), "utf8"));

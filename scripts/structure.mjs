@@ -2,7 +2,7 @@
 //   files with one importer   product files, except index.ts, that exactly one other product file imports
 //   conditional spreads       ...(x ? { x } : {}) and ...(x && { x })
 //   repeated type names       names of types that are declared in several files of one module
-//   crowded folders           folders with more than 20 files side by side
+//   crowded folders           folders that directly contain more than 20 files
 
 import { readdirSync, readFileSync } from "node:fs";
 import { dirname, join, relative, resolve } from "node:path";

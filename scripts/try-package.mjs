@@ -54,8 +54,8 @@ function pack() {
   if (name === undefined) throw new Error("npm pack did not write a package.");
   const file = join(place, name);
   const { size } = statSync(file);
-  if (size > MOST_BYTES) throw new Error(`The package has ${size} bytes, more than ${MOST_BYTES}.`);
-  console.log(`The package has ${(size / 1_000_000).toFixed(1)} MB.`);
+  if (size > MOST_BYTES) throw new Error(`The package is ${size} bytes in size; the limit is ${MOST_BYTES}.`);
+  console.log(`The package is ${(size / 1_000_000).toFixed(1)} MB in size.`);
   return file;
 }
 
@@ -89,7 +89,7 @@ function download(version) {
   const directory = join(place, `node-${version}`);
   mkdirSync(directory);
   writeFileSync(join(directory, "package.json"), "{}");
-  // The package `node` would need an install script to install this one.
+  // Installed directly, because the package `node` would install this one with an install script.
   const name = nodePackage();
   run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", `${name}@${version}`], { cwd: directory });
   return join(directory, "node_modules", name, process.platform === "win32" ? "bin/node.exe" : "bin/node");
