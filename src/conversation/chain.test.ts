@@ -303,7 +303,7 @@ describe("a chain", () => {
 });
 
 describe("cache marks", () => {
-  it("are placed on the tools, the system text, the previous request's mark and the newest message", () => {
+  it("are placed at the tools, the system text, the previous request's mark and the newest message", () => {
     const chain = begin(head);
     const first = JSON.parse(bodyOf(chain)) as Body;
     expect(marked(first)).toEqual(["Read", "system", "0.0"]);
@@ -421,7 +421,7 @@ describe("cache marks", () => {
       expect(lifetimes(goOn(chain))).toEqual(lifetimes(goOn(child)));
     });
 
-    it("are not a difference between two requests", () => {
+    it("do not count as a difference between two requests", () => {
       const chain = begin(longHead);
       const earlier = chain.request();
       expect(cacheDifference(earlier, goOn(chain).withHead(head).request())).toBeUndefined();

@@ -24,7 +24,7 @@ const results: ResultStore = {
     saved.set(id, String(text));
     return `retinue://result/${id}`;
   },
-  saveFile: () => Promise.reject(new Error("No tool here has files.")),
+  saveFile: () => Promise.reject(new Error("No tool in this test saves files.")),
 };
 
 type Run = (input: JsonObject, context: ToolContext) => Promise<ToolOutput>;

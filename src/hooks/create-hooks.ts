@@ -10,7 +10,6 @@ export interface HooksOptions {
   readonly hooks: readonly Hook[];
   /** Hooks from the definition of the session's own agent. They do not apply to other agents. */
   readonly own?: readonly Hook[] | undefined;
-  /** Runs a hook command. */
   readonly runCommand: WorkerSession["runHook"];
   readonly sessionId: SessionId;
   readonly transcriptPath: (agentId: AgentId) => string | undefined;
@@ -98,7 +97,6 @@ const LONGEST_SECONDS = 3_600;
 interface HookContext {
   readonly agentId: AgentId;
   readonly signal: AbortSignal;
-  /** Runs a hook command. */
   readonly runCommand: WorkerSession["runHook"];
 }
 

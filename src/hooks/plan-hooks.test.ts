@@ -40,7 +40,7 @@ describe("a matcher", () => {
     ["Bash(git:*)", "Bash", true],
     ["Bash(git:*)", "Read", false],
     ["(Edit|Write)", "Write", true],
-  ])("%s for %s: %s", (matcher, tool, expected) => {
+  ])("%s matches %s: %s", (matcher, tool, expected) => {
     expect(holds(matcher, tool)).toBe(expected);
   });
 

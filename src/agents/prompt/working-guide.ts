@@ -14,14 +14,14 @@ Understanding code that you have not written
 - Follow one request through the program instead of reading file after file: from the place where it enters (a route, a command, an exported function, an event handler) through each call to the place where it has its effect.
 - The tests of a module show how it is meant to be used, and which cases its authors thought of. Read them before you change the module.
 - Look at who calls a function before you change what it accepts, returns or throws. A change that is right in one place can break three others.
-- If the code seems to be wrong, look for the reason first. An odd condition is often the fix of an old bug, and the history tells you which one.
+- If the code seems to be wrong, look for the reason first. An odd condition is often the fix for an old bug, and the history tells you which one.
 - Configuration counts as code. Feature flags, environment variables, build settings and generated files explain behavior that no source file shows.`,
   },
   {
     tools: ["Grep"],
     text: `Searching for text with Grep
 - Begin with a pattern that can't miss, then narrow it down. To find where a function is defined and used, search for its bare name with output_mode "files_with_matches", then for its definition with output_mode "content": pattern "(function|const|def|class) parseInvoice\\b".
-- Escape characters that have a meaning in regular expressions: "total\\(" finds calls of total, "interface\\{\\}" finds an empty Go interface.
+- Escape characters that have a meaning in regular expressions: "total\\(" finds calls to total, "interface\\{\\}" finds an empty Go interface.
 - Limit a search to the files that matter: glob "*.test.ts" for tests, type "py" for Python, path "src/billing" for one directory.
 - Names differ between languages and layers. If "userId" finds nothing, try "user_id", "UserID" and "user-id", or set "-i" to ignore case.
 - Use "-C": 3 to see the lines around each match. That is often enough, and the file need not be read.`,
@@ -35,14 +35,14 @@ Understanding code that you have not written
   {
     tools: ["Read"],
     text: `Reading files with Read
-- Read a short file as a whole. In a long one, search for the place first and read around it: after a match in line 840, use offset 800 and limit 120.
+- Read a short file as a whole. In a long one, search for the place first and read around it: after a match on line 840, use offset 800 and limit 120.
 - Read several files in one turn if you already know that you need them all.
 - Do not read a file again only to check your own edit: Edit and Write report whether they succeeded. Read it again if a command may have changed it.`,
   },
   {
     tools: ["Edit"],
     text: `Changing files with Edit and Write
-- Take old_string from what Read shows, without the line number and the tab after it. Include just enough lines to make it unique, such as the line of the function's name and the line to change.
+- Take old_string from what Read shows, without the line number and the tab after it. Include just enough lines to make it unique, such as the line with the function's name and the line to change.
 - To rename something in one file, set replace_all, and search the other files for uses. Strings, documentation and configuration may contain the name too.
 - If Edit reports that the text was not found, read the place again. Do not guess at the whitespace.
 - Use Write for new files and for files that change almost completely. Everywhere else, an edit is safer, because it can't lose what you did not look at.
@@ -61,7 +61,7 @@ Making a change that lasts
 - Look up how a project is built and tested before you run anything: the scripts in package.json, a Makefile, pyproject.toml, or the CI configuration.
 - Run the narrowest command that gives an answer: one test file, one package, one type check. Run the whole suite once, at the end.
 - Use options that need no input and no pager: "git --no-pager log -n 20 --oneline", "npm test -- --run", "apt-get install -y". An interactive program waits for input that never comes.
-- Quote paths that contain spaces, and pass long texts through a file or a heredoc instead of escaping them.
+- Quote paths that contain spaces, and pass long text through a file or a heredoc instead of escaping it.
 - Start a server or a watcher with run_in_background, wait until its output says that it is ready, and stop it when you are done.
 - Read the exit code and the first error in the output. Later errors are often consequences of the first one.
 - Before a command that deletes or overwrites something, list what it would affect: "git status --short" before "git checkout", "ls" before "rm".
@@ -92,16 +92,16 @@ Using git
   },
 ];
 
-/** Smallest minimum for which the guide is worth its tokens. Conversations exceed smaller ones after a call or two. */
+/** Smallest minimum for which the guide is worth its tokens. Smaller minimums are exceeded after a call or two. */
 const LONG_MINIMUM = 4_096;
 
-/** Bytes of English text and JSON per token. A little too high rather than too low, so that the minimum is reached. */
+/** Bytes of English text and JSON per token. Deliberately a little high, so that the minimum is reached. */
 const BYTES_PER_TOKEN = 4.2;
 
 /**
  * Appends a guide with examples to the system text if the model caches only long prompts and the guide makes the head
- * long enough. Agents with the same head then read it from the cache, which costs less than to send a shorter head again
- * with every request.
+ * long enough. Agents with the same head then read it from the cache, which costs less than sending a shorter head
+ * again with every request.
  */
 export function withWorkingGuide(head: Head, minimumTokens: number | undefined): Head {
   if (minimumTokens === undefined || minimumTokens < LONG_MINIMUM) return head;

@@ -97,7 +97,7 @@ describe("tools", () => {
     expect(notices.join("\n")).toContain("No search engine is configured.");
   });
 
-  it("lead to a notice if they include Skill but there are no skills", () => {
+  it("cause a notice if they include Skill but there are no skills", () => {
     const { notices } = resolved({ tools: ["Read", "skill"] });
     expect(notices.join()).toContain("no skills that a model can load");
   });
@@ -257,7 +257,7 @@ describe("the permission mode", () => {
 });
 
 describe("resolving an agent", () => {
-  it("takes turns and effort from the call, the definition and the settings, in this order", () => {
+  it("takes the turn limit and the effort from the call, the definition and the settings, in that order", () => {
     const definition = { maxTurns: 7, effort: "low" } as const;
     const settings = { maxTurns: 9, effort: "high" } as const;
     expect(resolved(definition, { settings }).agent).toMatchObject({ maxTurns: 7, head: { effort: "low" } });
@@ -269,7 +269,7 @@ describe("resolving an agent", () => {
     expect(resolved({}).agent.maxTurns).toBe(50);
   });
 
-  it("reports which effort replaces an unsupported one", () => {
+  it("reports the effort level that replaces an unsupported one", () => {
     const model = { provider: "p", model: "m", dialect: "anthropic", window: 9_000, maxOutputTokens: 900 } as const;
     const { agent, notices } = resolved({ effort: "max" }, { model: { ...model, efforts: ["low", "high"] } });
     expect(agent.head.effort).toBe("high");

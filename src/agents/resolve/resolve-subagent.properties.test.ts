@@ -72,7 +72,7 @@ const situation: fc.Arbitrary<{ definition: Partial<AgentDefinition>; change: Ch
 const runs = { numRuns: 100 };
 
 describe("for any definition, parent and tier", () => {
-  it("the pool stays within the parent's pool and, in the background, within the list", () => {
+  it("the pool stays within the parent's pool and, in the background, within the list of background tools", () => {
     fc.assert(
       fc.property(situation, ({ definition: defined, change }) => {
         const resolution = resolveFor(defined, change);

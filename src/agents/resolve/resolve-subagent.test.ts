@@ -89,7 +89,7 @@ describe("the tool matrix", () => {
       expect(poolFor(builtIn(name))).toEqual(expected);
     });
 
-    it(`applies to ${name} in the background, within the list`, () => {
+    it(`applies to ${name} in the background, within the list of background tools`, () => {
       const pool = expected.filter((tool) => listed.includes(tool) || tool === MCP_TOOL);
       expect(poolFor(builtIn(name), { tier: background })).toEqual(pool);
     });
@@ -147,7 +147,7 @@ describe("MCP tools", () => {
     ["always", true, true],
     ["foreground", true, false],
     ["never", false, false],
-  ] as const)("with subagents.mcpTools %s: in the foreground %s, in the background %s", (mcpTools, inFront, behind) => {
+  ] as const)("are granted with subagents.mcpTools %s: foreground %s, background %s", (mcpTools, inFront, behind) => {
     expect(poolFor({}, { tier: { ...foreground, mcpTools } }).includes(MCP_TOOL)).toBe(inFront);
     expect(poolFor({}, { tier: { ...background, mcpTools } }).includes(MCP_TOOL)).toBe(behind);
   });
@@ -204,7 +204,7 @@ describe("a subagent", () => {
 });
 
 describe("moving to the background", () => {
-  it("leaves the tools that the agent would have had there from the start", () => {
+  it("leaves only the tools that the agent would have had there from the start", () => {
     const tiers = [
       { ...foreground, maxDepth: 2 },
       { ...foreground, mcpTools: "foreground" },

@@ -108,7 +108,7 @@ describe("file tools for the memory", () => {
 });
 
 describe("the memory text", () => {
-  it("contains the directory and the index, and says so if the index was cut off", () => {
+  it("contains the directory and the index, and tells the model if the index was cut off", () => {
     expect(resolve({}).agent.head.system).toMatch(/\/agent-memory\/tester.*There are no notes yet\.$/s);
     const whole = resolve({}, { memory: { directory, index: "- tabs", cut: false } }).agent.head.system;
     expect(whole).toMatch(/- tabs$/);

@@ -28,12 +28,12 @@ it("keeps calls of different requests apart, whichever agent made them", () => {
 
 describe("withoutLoneSurrogates", () => {
   it.each([
-    ["a lone high half", String.raw`"a\ud83d b"`, String.raw`"a\ufffd b"`],
-    ["a lone low half", String.raw`"\uDC4B"`, String.raw`"\ufffd"`],
-    ["halves in the wrong order", String.raw`"\udc4b\ud83d"`, String.raw`"\ufffd\ufffd"`],
-    ["a pair in escapes", String.raw`"\ud83d\uDC4B"`, String.raw`"\ud83d\uDC4B"`],
+    ["a lone high surrogate", String.raw`"a\ud83d b"`, String.raw`"a\ufffd b"`],
+    ["a lone low surrogate", String.raw`"\uDC4B"`, String.raw`"\ufffd"`],
+    ["surrogates in the wrong order", String.raw`"\udc4b\ud83d"`, String.raw`"\ufffd\ufffd"`],
+    ["an escaped pair", String.raw`"\ud83d\uDC4B"`, String.raw`"\ud83d\uDC4B"`],
     ["a backslash before letters", String.raw`"\\ud83d"`, String.raw`"\\ud83d"`],
-    ["a backslash before a half", String.raw`"\\\ud83d"`, String.raw`"\\\ufffd"`],
+    ["a backslash before a surrogate", String.raw`"\\\ud83d"`, String.raw`"\\\ufffd"`],
   ])("%s", (_, json, expected) => {
     expect(withoutLoneSurrogates(json)).toBe(expected);
   });

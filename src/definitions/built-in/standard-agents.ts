@@ -21,8 +21,7 @@ export const generalPurpose: BuiltInAgent = {
   definition: {
     name: "general-purpose",
     source: "built-in",
-    description:
-      "Completes a task of several steps by itself. Use it when no other agent fits. Not for a single lookup.",
+    description: "Completes a multi-step task on its own. Use it when no other agent fits. Not for a single lookup.",
   },
   aliases: ["general"],
   prompt:
@@ -106,7 +105,7 @@ const bash: BuiltInAgent = {
     name: "Bash",
     source: "built-in",
     description:
-      "Runs shell commands and reports the relevant output. Use it when you need little of a very long output, such as the failures in a full test run, but not for commands that take longer than 10 minutes. It does not edit code.",
+      "Runs shell commands and reports the relevant output. Use it when you need only a part of a very long output, such as the failures in a full test run, but not for commands that take longer than 10 minutes. It does not edit code.",
     tools: ["Bash"],
     model: "inherit",
   },

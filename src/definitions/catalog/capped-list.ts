@@ -112,7 +112,7 @@ function rank({ source }: ListEntry): number {
 const namesIntroduction = "Also available, by name only: \n";
 
 function restSentence(count: number): string {
-  return `And ${count} more: call with a word for what you need, and the result lists the nearest names.\n`;
+  return `And ${count} more: call with a word that describes what you need, and the result lists the nearest names.\n`;
 }
 
 function costOfName({ name }: ListEntry): number {

@@ -96,7 +96,7 @@ describe("find", () => {
     ["lint", "kit:lint", "plugin"],
     ["LINT", "kit:lint", "case"],
     ["kit:both", "kit:both", "name"],
-  ])("%s is %s by %s", (asked, name, by) => {
+  ])("resolves %s to %s by %s", (asked, name, by) => {
     const found = catalog.find(asked);
     expect([found?.agent.definition.name, found?.by]).toEqual([name, by]);
   });

@@ -51,7 +51,7 @@ describe("context files", () => {
     expect(contextText([])).toBeUndefined();
   });
 
-  it("are included once, even as a link, a copy or an import", () => {
+  it("are included only once, even if they are also linked, copied or imported", () => {
     inProject("AGENTS.md", "the same");
     symlinkSync("AGENTS.md", join(root, "CLAUDE.md"));
     inProject("a/AGENTS.md", "the same");
@@ -78,7 +78,7 @@ describe("context files", () => {
     expect(result.diagnostics).toEqual([]);
   });
 
-  it("are reported for circular, missing and too deeply nested imports", () => {
+  it("with circular, missing or too deeply nested imports are reported", () => {
     inProject("AGENTS.md", "\n@a.md @gone.md @someone");
     inProject("a.md", "@AGENTS.md");
     expect(codes(read())).toEqual([
@@ -129,7 +129,7 @@ describe("context files", () => {
     expect(codes(read())).toEqual([["context_not_text", 1]]);
   });
 
-  it("are only the user's own if there is no project", () => {
+  it("include only the user's own file if there is no project", () => {
     write(join(home, ".agents/AGENTS.md"), "mine");
     write(join(home, ".claude/CLAUDE.md"), "other");
     inProject("AGENTS.md", "project");

@@ -91,7 +91,7 @@ describe("the directory", () => {
     ["user", "/home/me/.retinue/agent-memory/reviewer"],
     ["project", "/work/p/.retinue/agent-memory/reviewer"],
     ["local", "/work/p/.retinue/agent-memory-local/reviewer"],
-  ] as const)("for scope %s", (scope, directory) => {
+  ] as const)("depends on the scope: %s", (scope, directory) => {
     expect(memoryDirectory({ scope, agent: "reviewer", ...at })).toBe(directory);
   });
 

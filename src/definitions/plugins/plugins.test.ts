@@ -91,7 +91,7 @@ describe("readPlugin", () => {
 });
 
 describe("installPlugin", () => {
-  it("copies a plugin without .git, disabled, and refuses a second copy", async () => {
+  it("copies a plugin without .git, leaves it disabled, and refuses a second copy", async () => {
     const home = place({});
     const from = place({
       [manifest]: '{"name": "kit"}',

@@ -37,16 +37,20 @@ export const samples: readonly Sample[] = [
     ...reviewer,
     tools: ["Read", "Grep"],
   }),
-  sample("list at the edge", "name: reviewer\ndescription: Reviews changes. Use after edits.\ntools:\n- Read\n- Grep", {
-    ...reviewer,
-    tools: ["Read", "Grep"],
-  }),
+  sample(
+    "list without indentation",
+    "name: reviewer\ndescription: Reviews changes. Use after edits.\ntools:\n- Read\n- Grep",
+    {
+      ...reviewer,
+      tools: ["Read", "Grep"],
+    },
+  ),
   sample("inline list", 'name: reviewer\ndescription: Reviews changes. Use after edits.\ntools: [Read, "Grep"]', {
     ...reviewer,
     tools: ["Read", "Grep"],
   }),
   sample(
-    "list over lines",
+    "inline list on several lines",
     "name: reviewer\ndescription: Reviews changes. Use after edits.\ntools:\n  [\n    Read,\n    Grep,\n  ]",
     {
       ...reviewer,
@@ -67,7 +71,7 @@ export const samples: readonly Sample[] = [
     tools: ["Read", "Grep"],
   }),
   sample(
-    "colon in a specifier of a list",
+    "colon in a specifier in a list",
     "name: reviewer\ndescription: Reviews changes. Use after edits.\ntools:\n  - Bash(git: *)\n  - Read",
     {
       ...reviewer,
@@ -82,7 +86,7 @@ export const samples: readonly Sample[] = [
   sample("folded block", "name: reviewer\ndescription: >-\n  Reviews changes.\n  Use after edits.", reviewer),
   sample("wrapped", "name: reviewer\ndescription: Reviews changes.\n  Use after edits.\ncolor: red", reviewer),
   sample(
-    "colons unquoted",
+    "unquoted colons",
     "name: reviewer\ndescription: Reviews changes: all of them. Triggers on: 'review'\ntools: Read",
     {
       name: "reviewer",
@@ -96,7 +100,7 @@ export const samples: readonly Sample[] = [
     { name: "reviewer", description: /^Reviews\. Examples: <example>Context: done\./, tools: ["Read"] },
   ),
   sample(
-    "example at the edge",
+    "example without indentation",
     'name: reviewer\ndescription: Reviews changes.\n\n<example>\nContext: edits are done.\nuser: "review: now"\nassistant: "ok"\n</example>\ntools: Read',
     { name: "reviewer", description: /^Reviews changes\.\n\n<example>\nContext: [\s\S]*<\/example>$/, tools: ["Read"] },
   ),
@@ -112,11 +116,15 @@ export const samples: readonly Sample[] = [
     name: "reviewer",
     description: "!important reviews",
   }),
-  sample("name with spaces and letters", "name: Prüfer für Änderungen / v2:x\ndescription: Prüft Änderungen.", {
-    name: "Prüfer für Änderungen / v2:x",
-    description: "Prüft Änderungen.",
-  }),
-  sample("name as a number", "name: 007\ndescription: Licensed.", { name: "007", description: "Licensed." }),
+  sample(
+    "name with spaces and non-ASCII letters",
+    "name: Prüfer für Änderungen / v2:x\ndescription: Prüft Änderungen.",
+    {
+      name: "Prüfer für Änderungen / v2:x",
+      description: "Prüft Änderungen.",
+    },
+  ),
+  sample("numeric name", "name: 007\ndescription: Licensed.", { name: "007", description: "Licensed." }),
   sample(
     "foreign hooks",
     "name: reviewer\ndescription: Reviews changes. Use after edits.\nhooks:\n  pre: |\n    echo start\n  post: echo end",
@@ -142,8 +150,8 @@ export const mutations: Readonly<Record<string, Mutation>> = {
   "Windows-1252": (text) => (isLatin1(text) ? Buffer.from(text, "latin1") : undefined),
   "spaces after the opening line": (text) => Buffer.from(text.replace("---\n", "---  \t\n")),
   "spaces after the closing line": (text) => Buffer.from(text.replace("\n---\n", "\n---   \n")),
-  "dots as closing line": (text) => Buffer.from(text.replace("\n---\n", "\n...\n")),
-  "many dashes as closing line": (text) => Buffer.from(text.replace("\n---\n", "\n------------\n")),
+  "dots as the closing line": (text) => Buffer.from(text.replace("\n---\n", "\n...\n")),
+  "many dashes as the closing line": (text) => Buffer.from(text.replace("\n---\n", "\n------------\n")),
   "leading comment": (text) => Buffer.from(`<!-- Copyright\n     somebody -->\n${text}`),
   "leading blank lines": (text) => Buffer.from(`\n \n${text}`),
   "no final newline": (text) => Buffer.from(text.trimEnd()),

@@ -4,7 +4,7 @@ import { readAgentJson } from "./read-agent-json.ts";
 const origin = { file: "--agents", source: "flag" } as const;
 
 describe("readAgentJson", () => {
-  it("reads the same fields as a file, and a prompt", () => {
+  it("reads the fields that a file can have, and a prompt", () => {
     const { agents, diagnostics } = readAgentJson(
       { reviewer: { description: "Reviews.", prompt: "You review.", tools: ["Read"], max_turns: 5 } },
       origin,

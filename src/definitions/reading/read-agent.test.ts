@@ -199,7 +199,7 @@ describe("unusual files", () => {
   it.each([
     ["brackets", `z: ${"[".repeat(50_000)}`],
     ["braces", `z: ${"{a: ".repeat(15_000)}`],
-    ["brackets on lines of their own", `z: [\n${" [\n".repeat(20_000)}`],
+    ["brackets on separate lines", `z: [\n${" [\n".repeat(20_000)}`],
     ["brackets next to quoted ones", `z: ${'["]", '.repeat(9_000)}`],
     ["lists on one line", `z:\n  ${"- ".repeat(30_000)}x`],
     ["keys on one line", `${"? ".repeat(30_000)}x`],

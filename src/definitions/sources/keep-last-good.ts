@@ -23,7 +23,7 @@ export function keepLastGood<Entry extends Loaded>(
     file,
     line: fault.line,
     code: "kept_last_good",
-    message: "The file no longer loads, so its last version that loaded stays in use.",
+    message: "The file no longer loads, so the last version that loaded stays in use.",
     fix: "Fix the file, or delete it to remove the agent or skill.",
   };
   return { loaded: last, diagnostics: [...read.diagnostics, note] };

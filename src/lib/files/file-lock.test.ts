@@ -11,10 +11,10 @@ import { claimPath, type FileLock, lockOwner, tryLock, withFileLock } from "./fi
 
 const alive = thisProcess();
 const deadOwners = [
-  ["a process that is gone", JSON.stringify({ ...alive, pid: 2 ** 22 + 1 })],
-  ["a pid used again by another process", JSON.stringify({ ...alive, startTime: (alive.startTime ?? 0) + 1 })],
-  ["an earlier boot", JSON.stringify({ ...alive, boot: "an-earlier-boot" })],
-  ["nobody: it was emptied by a power cut", ""],
+  ["a process that has ended", JSON.stringify({ ...alive, pid: 2 ** 22 + 1 })],
+  ["a process whose pid was reused", JSON.stringify({ ...alive, startTime: (alive.startTime ?? 0) + 1 })],
+  ["a process from an earlier boot", JSON.stringify({ ...alive, boot: "an-earlier-boot" })],
+  ["an unknown owner, because a power cut emptied the file", ""],
 ] as const;
 
 function directory(): string {
@@ -151,7 +151,7 @@ describe("withFileLock", () => {
     expect(await withFileLock(file, async () => 7)).toBe(7);
   });
 
-  it.each(deadOwners)("takes over the lock from %s, exactly one at a time", async (_, text) => {
+  it.each(deadOwners)("takes over the lock from %s, for one caller at a time", async (_, text) => {
     const root = directory();
     const file = join(root, "a");
     leaveLock(`${file}.lock`, text);

@@ -151,7 +151,7 @@ describe("describeProblems", () => {
     );
   });
 
-  it("has a limited length for any input", () => {
+  it("returns text of limited length for any input", () => {
     const many = Array.from({ length: 1000 }, (_, index) => ({ path: `a[${index}]`, message: "is required" }));
     expect(describeProblems(many)).toContain("There are 994 more problems.");
   });

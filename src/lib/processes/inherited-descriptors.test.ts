@@ -23,7 +23,7 @@ it.runIf(process.platform === "linux")("does not pass inherited descriptors on t
   expect(listed).toMatch(/ 30 -> \/dev\/null$/m);
 });
 
-it.runIf(process.platform === "linux")("starts children if a descriptor is above the limit, without it", async () => {
+it.runIf(process.platform === "linux")("starts children without a descriptor that is above the limit", async () => {
   const directory = openSync("/", "r");
   const child = spawn("sh", ["-c", 'ulimit -n 100; exec "$0" --input-type=module -e "$1"', process.execPath, program], {
     stdio: ["ignore", "pipe", "inherit", ...Array.from({ length: 147 }, () => "ignore" as const), directory],

@@ -22,7 +22,7 @@ describe("boundText", () => {
     expect(bounded).toMatchObject({ truncated: true, totalLines: 2000, totalCharacters: 18_893 });
   });
 
-  it("keeps the first and last lines if there are only too many lines", () => {
+  it("keeps the first and last lines if there are too many lines but not too many characters", () => {
     expect(boundText(lines(100), { maxCharacters: 10_000, maxLines: 10 }).text).toBe(
       `${lines(7)}[… 90 lines (718 characters) left out …]\nline 98\nline 99\nline 100\n`,
     );
