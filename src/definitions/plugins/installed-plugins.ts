@@ -99,7 +99,7 @@ export async function installPlugin(
     return { ok: true, plugin, diagnostics };
   } catch (error) {
     const taken = errorCode(error) === "ENOTEMPTY" || errorCode(error) === "EEXIST";
-    return { ok: false, message: taken ? alreadyThere(name) : `It can't be copied: ${String(error)}` };
+    return { ok: false, message: taken ? alreadyThere(name) : `The plugin can't be copied: ${String(error)}` };
   } finally {
     rmSync(staging, { recursive: true, force: true });
   }

@@ -166,7 +166,8 @@ function checkManifest(
   const { name, version, description } = raw;
   if (typeof name !== "string" || !isPluginName(name)) {
     const fix = "Use lowercase letters, digits and hyphens, at most 64 characters.";
-    return error("plugin_name", `The plugin's name ${JSON.stringify(name) ?? "is missing and"} can't be used.`, fix);
+    const message = name === undefined ? "The plugin has no name." : `The name ${JSON.stringify(name)} is not valid.`;
+    return error("plugin_name", message, fix);
   }
   const unsupported = [
     ...Object.keys(raw).filter((key) => !known.has(key)),
