@@ -111,7 +111,7 @@ function describeChanges(told: ToldEnvironment, now: ToldEnvironment): string {
 /** Describes what an agent may do in each permission mode, apart from rules. */
 const meanings: Readonly<Record<PermissionMode, string>> = {
   default:
-    "Reading files, commands that only read, and delegating need no approval. Changing files, other commands and fetching web pages do, unless a rule allows them.",
+    "Reading files, commands that only read, and delegating need no approval. Changing files, other commands and using the web do, unless a rule allows them.",
   acceptEdits: "Reading and editing files is allowed. Other calls need approval unless a rule allows them.",
   plan: "Only reading is allowed.",
   dontAsk: "Calls that would need approval are denied; no one is asked.",
@@ -122,7 +122,7 @@ function modeText({ mode, approvable }: ToldEnvironment): string {
   const asks = mode === "default" || mode === "acceptEdits";
   const who = approvable
     ? " Make such a call if you need it: the user will be asked and can approve it."
-    : " No one can approve calls or answer questions during this run, so settle open points yourself and say what you assumed. You can try each such call once, because a rule may allow it. If it is denied, describe in your answer what you would have done.";
+    : " No one can approve calls or answer questions during this run, so settle open points yourself and say what you assumed. You can try such a call, because a rule may allow it, but do not repeat it if it is denied: describe in your answer what you would have done.";
   return `${mode}. ${meanings[mode]}${asks ? who : ""}`;
 }
 

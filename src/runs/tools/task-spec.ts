@@ -52,12 +52,12 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own worktree of the git repository, so that agents can edit the same files in parallel. It is created from the last commit; your uncommitted changes are not in it. It starts in the same subdirectory as you. Give it relative paths: absolute ones lead to your files. If it changes something, the report names its branch and its directory. In the root of the repository, `git diff --binary HEAD...BRANCH | git apply` applies the commits of the branch to your files without committing. This leaves out changes that the agent did not commit, so tell it to commit in its worktree. If the command fails, it has changed nothing: read the changes in the agent's directory and make them with Edit. After a resume, apply only the new commits: `git diff --binary LAST..BRANCH`, where LAST is the last commit that you applied. Leave the worktree in place; the user removes it. Files that git ignores, such as node_modules, are not in a worktree; if the agent needs them, tell it to link yours and not to commit the link.",
+              "Let the agent work in its own worktree of the git repository, so that agents can edit the same files in parallel. The worktree contains the last commit, without your uncommitted changes and without files that git ignores. If the agent needs your changes, do not use isolation; if it needs ignored files such as node_modules, tell it to link yours and not to commit the link. The agent starts in the same subdirectory as you. In the prompt, use relative paths, because absolute ones lead to your files, and tell the agent to commit. Its report then names its branch and its directory. To apply its commits to your files without committing, run `git diff --binary HEAD...BRANCH | git apply` in the root of the repository. If this fails, it has changed nothing: read the agent's changes in its directory and make them yourself. After a resume, apply only the new commits: `git diff --binary LAST..BRANCH | git apply`, where LAST is the last commit that you applied. Leave the worktree in place; the user removes it.",
           },
           acceptance: {
             type: "string",
             description:
-              "Shell command that Retinue runs in the agent's directory when the agent reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more attempt. The report says whether the command passed. Set it when a test can decide whether the work is done, and again when you resume the agent.",
+              "Shell command that Retinue runs in the agent's directory when the agent reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more attempt. The report says whether the command passed in the end. Set it when a test can decide whether the work is done, and again when you resume the agent.",
           },
           ...(forks ? forkProperties : {}),
         },
@@ -77,11 +77,11 @@ const backgroundProperties = {
 function describeTask({ list, background, parallel, forks, interactive }: DelegationOffer): string {
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
-    "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do what takes one or two calls yourself, unless the output is very long.",
+    "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do small tasks yourself, such as a fix in a file that you know or a search that takes a few calls, unless the output is very long.",
     `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. In its prompt, give the goal, the paths and facts you know, whether it may change files, and what to report. Settle open questions first, because subagents usually can't ask the user. The agent's calls need the same approvals as yours, even in the background.`,
     ...(parallel
       ? [
-          "Several calls in one turn run in parallel. Do not let two agents edit the same files, unless each has isolation, and do not edit files that a running agent is working on.",
+          "Several calls in one turn run in parallel; you continue when all of them have ended, with the results in the order of the calls. Do not let two agents edit the same files, unless each has isolation, and do not edit files that a running agent is working on.",
         ]
       : []),
     ...(background
@@ -97,7 +97,7 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
 }
 
 const aboutForks =
-  "Without subagent_type and resume, or with fork, it starts a fork, which has your tools and knows this conversation: its prompt is only a directive. Use a fork when the task depends on much of what was said or read here; otherwise set a subagent_type, which needs less context. context_turns, allowed_tools and read_only are only for forks; isolation and model are not for forks.";
+  "To start a fork, set subagent_type to `fork`, or set neither subagent_type nor resume. A fork has your tools, model and directory and knows this conversation, so its prompt is only a directive. Use it when the task depends on much of what was said or read here; otherwise set another subagent_type, which costs fewer tokens. context_turns, allowed_tools and read_only are only for forks; forks accept neither isolation nor model.";
 
 const forksInBackground = "A fork works in the background, and its report arrives in a notice.";
 

@@ -22,7 +22,7 @@ const bashSpec: ToolSpec = {
         run_in_background: {
           type: "boolean",
           description:
-            "Run without a time limit, and return a shell id for BashOutput and KillShell immediately. Use it for servers, which your commands and your subagents' commands reach at 127.0.0.1 (the user can reach them only without a sandbox), for commands that take longer than 10 minutes, and for shorter ones if you have other work to do in the meantime. You are not notified when the command ends; to wait, run `sleep` with Bash, then call BashOutput. The command is stopped when the session ends or, if a subagent started it, when that subagent reports.",
+            "Run without a time limit, and return a shell id for BashOutput and KillShell immediately. Use it for servers, for commands that take longer than 10 minutes, and if you have other work in the meantime. You are not notified: to wait until the command ends or a server is ready, run `sleep` with Bash, then call BashOutput. Your commands and your subagents' commands reach a server at 127.0.0.1; the user does only without a sandbox. The command is stopped when the session ends or, if a subagent started it, when that subagent reports.",
         },
       },
       required: ["command"],
