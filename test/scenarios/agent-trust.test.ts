@@ -111,7 +111,7 @@ describe("hooks in an agent file", () => {
     },
   );
 
-  it("run in a program in the version that the user trusted, or in their current version if there is none", async () => {
+  it("in a program run in the trusted version, or in the current version if no version is trusted", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     const program = { catalogSettings: undefined, trusted: true };

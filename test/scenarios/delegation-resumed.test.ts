@@ -95,7 +95,7 @@ describe("an agent that works for a call when the process dies", () => {
     ["Task", "agent.resumed"],
     ["Task", "model.requested"],
     ["SendMessage", "agent.resumed"],
-  ])("continues for it: %s, killed after %s", async (by, after) => {
+  ])("continues to work for that call: %s, killed after %s", async (by, after) => {
     const at = newPlace();
     const parts = {
       MAIN: [

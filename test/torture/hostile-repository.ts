@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 /**
  * Turns a directory into a repository with a short history. Its hooks, its attributes and every setting that can name a
- * program name `evil`.
+ * program refer to `evil`.
  */
 export function createHostileRepository(root: string, evil: string): void {
   const git = (args: readonly string[], input = ""): string =>

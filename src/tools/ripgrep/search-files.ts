@@ -167,7 +167,7 @@ function argumentsOf(request: SearchRequest): string[] {
   const args = [...shared, ...filtersOf(request)];
   const target = input ? "-" : file === undefined ? "./" : `./${file}`;
   if (mode === "list") return [...args, "--files", "--sortr=modified", "--", target];
-  // Command output is searched as text, even if it contains other bytes.
+  // Command output is searched as text, even if it contains bytes that are not text.
   if (input) args.push("--text");
   if (request.ignoreCase) args.push("--ignore-case");
   if (request.multiline) args.push("--multiline", "--multiline-dotall", `--max-filesize=${maxMultilineMegabytes}M`);
