@@ -111,7 +111,7 @@ describe("hooks in an agent file", () => {
     },
   );
 
-  it("in a program run in the trusted version, or in the current version if no version is trusted", async () => {
+  it("run in a program: in the trusted version, or in the current version if no version is trusted", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     const program = { catalogSettings: undefined, trusted: true };

@@ -166,7 +166,7 @@ describe("an inbox shared by agents at all depths", () => {
   });
 });
 
-describe("a process that dies while a request is open", () => {
+describe("a session whose process dies while a request is open", () => {
   const parts: Parts = { MAIN: [{ calls: [bash("mkdir one")] }, { text: "Made." }] };
 
   async function killedWhileWaiting() {
@@ -218,7 +218,7 @@ describe("background agents", () => {
     expect(existsSync(join(cwd, "one"))).toBe(true);
   });
 
-  it("keep a request that was open when they were moved", async () => {
+  it("keep a request that was open when they were moved to the background", async () => {
     let allow: () => unknown = () => undefined;
     const { cwd, model } = await answered(
       {

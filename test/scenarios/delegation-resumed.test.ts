@@ -15,7 +15,7 @@ import {
 } from "./delegation-place.ts";
 
 describe("a delegation that was approved before the process died", () => {
-  it("needs no approval again, and its agent's report arrives", async () => {
+  it("does not need approval again, and its agent's report arrives", async () => {
     const at = newPlace();
     const settings = { permissions: { ask: ["Task"] } };
     const yes = { ask: async () => ({ answer: "allow", by: "a person" }) as const };

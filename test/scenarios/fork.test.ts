@@ -325,7 +325,7 @@ describe("forks", () => {
     ]);
   });
 
-  it("do not become unlimited agents if forks are off", async () => {
+  it("are not started as unlimited agents if they are off", async () => {
     const limited = forkCall("ONE: x", { subagent_type: "Explore", read_only: true });
     const on = await stage({ MAIN: saying({ content: [limited] }, { content: "ok" }) });
     await play(on, { settings: { fork: "off" } });

@@ -196,7 +196,7 @@ it("an object that is not a model, and an empty prompt without a conversation, a
   await session.close();
 });
 
-describe("a message", () => {
+describe("an error message", () => {
   const failure = async (work: () => unknown): Promise<string> => {
     const error = await Promise.resolve()
       .then(work)
@@ -266,7 +266,7 @@ describe("a message", () => {
   });
 });
 
-it("a session adds up the spending of all its agents, including before it was resumed", async () => {
+it("a session adds up the spending of all its agents, including what they spent before it was resumed", async () => {
   const at = newPlace();
   const settings = { budget: { tokens: 20_000 } };
   const parts = { MAIN: [{ calls: [task("PART: look")] }, { text: "Done." }], PART: [{ text: "Found." }] };

@@ -12,7 +12,7 @@ async function read(text: string, range: { offset?: number; limit?: number } = {
   return textOfOutput(await callTool(createTextReadTool(results), { file_path: address, ...range }));
 }
 
-describe("Read, addresses", () => {
+describe("Read, given an address,", () => {
   it("shows the requested lines, and how to continue", async () => {
     const text = "one\ntwo\r\nthree\n";
     expect(await read(text)).toBe("one\ntwo\nthree\n");

@@ -89,7 +89,7 @@ describe("URLs in the attack corpus", () => {
   });
 });
 
-describe("addresses", () => {
+describe("WebFetch, before it connects,", () => {
   it("rejects a name if one of its addresses is private", async () => {
     const tool = createWebFetchTool({
       lookup: async () => [
