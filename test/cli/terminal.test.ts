@@ -63,7 +63,7 @@ interface OnTerminal {
   readonly end: Promise<Ended>;
   /** Waits until the terminal shows the text, after the text that was waited for last. */
   until(text: string): Promise<void>;
-  /** Types keys, as one piece. */
+  /** Types all keys at once. */
   type(keys: string): void;
 }
 

@@ -38,7 +38,7 @@ function jsonLineFits(shown: string, printed: string): boolean {
   return mismatchOfJson(JSON.parse(shown), JSON.parse(printed), "") === undefined;
 }
 
-/** Objects must have the same keys unless the shown one has the key `…`. Numbers are measured, so they always match. */
+/** Objects must have the same keys unless the shown one has the key `…`. Numbers vary, so any number matches. */
 function mismatchOfJson(shown: unknown, printed: unknown, path: string): string | undefined {
   const differs = `${path || "the value"} is shown as ${JSON.stringify(shown)} but was ${JSON.stringify(printed)}`;
   if (typeof shown === "string" && shown === "…") return undefined;

@@ -261,7 +261,7 @@ const present: readonly Known[] = [...programs].filter(
     !slow.has(name) && (builtin.has(name) || directories.some((directory) => existsSync(`${directory}/${name}`))),
 );
 const isHarmless = ({ does }: ProgramSpec): boolean => does === undefined;
-/** Known programs. Most of them can be read-only, because others are never run. */
+/** Known programs, mostly those that can be read-only, because the others are never run. */
 const known: readonly Known[] = [
   ...present,
   ...Array.from({ length: 4 }, () => present.filter(([, spec]) => isHarmless(spec))).flat(),

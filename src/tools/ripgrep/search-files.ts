@@ -120,7 +120,7 @@ async function runRipgrep(
   return { ok: true };
 }
 
-/** Maximum size of a text to match across lines, because ripgrep then reads the whole text into memory. */
+/** Maximum size of a text to match across lines. Such a search makes ripgrep read the whole text into memory. */
 const maxMultilineMegabytes = 64;
 
 /** Writes a text to the input of ripgrep until ripgrep ends. Returns an error message if the text can't be searched. */
