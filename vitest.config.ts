@@ -3,8 +3,8 @@ import { defineConfig, type Plugin } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
- * Test files to start first. The first five start thousands of processes, and each start copies the process of the tests,
- * which grows with every file: late in the run, it takes three times as long. Of the others, the slowest come first: if a
+ * Test files to start first. The first five start thousands of processes, and each start copies the test process, which
+ * grows with every file: late in the run, it takes three times as long. Of the others, the slowest come first: if a
  * slow file starts last, one worker is busy while the others are idle. Vitest orders files by their last duration, and in
  * a fresh clone by size.
  */
@@ -26,7 +26,7 @@ const first = [
   "src/cli/",
 ];
 
-/** Test files to start last, because they need much memory, which every later start of a process would have to copy. */
+/** Test files to start last, because they need a lot of memory, which every process started later would copy. */
 const last = [
   "src/link/link.test.ts",
   "src/mcp/web-servers.test.ts",
@@ -72,7 +72,7 @@ export default defineConfig({
     // `remoteWorkers` changes.
     experimental: { fsModuleCache: !isRemote, fsModuleCachePath: ".cache/vitest" },
     pool: "forks",
-    // Many tests wait for processes, so that two cores can serve three workers.
+    // Many tests wait for processes, so two cores can serve three workers.
     maxWorkers: 3,
     reporters: ["default"],
     // A single project, so that each source file is compiled only once, and loaded only once by each worker.

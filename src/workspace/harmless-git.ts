@@ -106,8 +106,8 @@ function directoryOfGit(): string {
 }
 
 /**
- * Settings that name programs and that a repository can give any name, and settings that name files at any path. The
- * names are spelled as git prints them.
+ * Settings that name programs and whose own names a repository can choose, and settings that name files at any path.
+ * The names are spelled as git prints them.
  */
 const chosenSettings = [
   "diff\\.external",

@@ -117,7 +117,7 @@ describe("retinue-guide", () => {
   it("reads the workspace's configuration and changes nothing in it", async () => {
     const { outcomes, cwd } = await performTask({
       agent: "retinue-guide",
-      say: "Why is my agent not loaded? Mend it.",
+      say: "Why is my agent not loaded? Fix it.",
       files: { ".claude/agents/a.md": "---\nname: a\n---\nDo.\n" },
       steps: [
         { calls: [{ name: "Read", input: { file_path: ".claude/agents/a.md" } }] },

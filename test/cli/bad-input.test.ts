@@ -66,7 +66,7 @@ describe("bad usage", () => {
   });
 });
 
-describe("bad configuration", () => {
+describe("bad configuration is reported:", () => {
   it.each([
     ["a broken settings file", '{"model": }', /settings\.json:1:\d+/],
     ["a wrong setting", '{"maxTurns": "many"}', /settings\.json:1: maxTurns must be/],
@@ -78,7 +78,7 @@ describe("bad configuration", () => {
   });
 
   it.each([
-    ["a settings file that is not there", ["--settings", "none.json"], /no settings file none\.json.*--settings/],
+    ["a missing settings file", ["--settings", "none.json"], /no settings file none\.json.*--settings/],
     ["an unknown provider", ["--provider", "antropic"], /no provider "antropic".*Did you mean "anthropic"/],
     ["a provider without its key", ["--provider", "anthropic"], /ANTHROPIC_API_KEY/],
     ["a model without a provider", ["--model", "gpt-9"], /OPENAI_API_KEY/],
@@ -128,7 +128,7 @@ describe("bad configuration", () => {
 });
 
 describe("a model failure", () => {
-  it("results in exit code 1 and the reason", async () => {
+  it("results in exit code 1, and the reason is shown", async () => {
     const place = createPlace();
     const fault = { kind: "status", status: 400, message: "prompt: unacceptable" } as const;
     const server = await serve([{ reply: { content: "no", fault } }]);
@@ -137,7 +137,7 @@ describe("a model failure", () => {
     expect(run.stderr).toContain("--resume");
   });
 
-  it("results in exit code 1 and the address if the server is not running", async () => {
+  it("results in exit code 1, and the address is shown if the server is not running", async () => {
     const place = createPlace();
     const server = await serve([]);
     await server.close();

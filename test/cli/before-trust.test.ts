@@ -231,7 +231,9 @@ function canTrace(): boolean {
     execFileSync("strace", ["-qq", "-e", "trace=none", "true"], { stdio: "ignore" });
     return true;
   } catch {
-    console.warn("strace is not there or may not be used: whether programs start before trust was NOT checked.");
+    console.warn(
+      "SKIPPED: checking which programs start before trust, because strace is not installed or can't be used.",
+    );
     return false;
   }
 }

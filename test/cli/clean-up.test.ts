@@ -30,7 +30,7 @@ function projectOf({ home }: Place): string {
 
 const stampOf = ({ home }: Place): string => join(home, "cleaned-up");
 
-it("deletes sessions that have not been used for 30 days, once a day, and silently unless --verbose is given", async () => {
+it("a run deletes sessions that were not used for 30 days, once a day, and silently without --verbose", async () => {
   const place = createPlace();
   const young = await oldSession(place, 29);
   const old = await oldSession(place, 31);
@@ -50,7 +50,7 @@ it("deletes sessions that have not been used for 30 days, once a day, and silent
   );
 });
 
-it("keeps everything if the setting is 0", async () => {
+it("a run deletes no sessions if the setting is 0", async () => {
   const place = createPlace();
   mkdirSync(place.home);
   writeFileSync(join(place.home, "settings.json"), JSON.stringify({ cleanupPeriodDays: 0 }));

@@ -26,7 +26,7 @@ interface Installation extends Place {
   readonly folder: string;
 }
 
-/** Installs the program without compiled code, as for a version of Node other than the builder's. */
+/** Installs the program without compiled code, as if it had been built with another version of Node. */
 async function install(): Promise<Installation> {
   const place = createPlace();
   const directory = join(place.cwd, "../program");

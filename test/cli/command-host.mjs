@@ -23,7 +23,7 @@ const end = process.exit.bind(process);
 let text = { stdout: "", stderr: "" };
 process.on("disconnect", () => end());
 process.on("message", (command) => void run(command).then((ended) => process.send(ended)));
-// Node prints warnings past process.stderr.
+// Node's warnings bypass process.stderr.
 process.removeAllListeners("warning").on("warning", ({ name, message }) => {
   text.stderr += `(node) ${name}: ${message}\n`;
 });

@@ -38,7 +38,7 @@ export interface StartOptions extends Place {
   readonly program?: string;
   /** User to run as instead of the user who runs the tests. */
   readonly uid?: number | undefined;
-  /** Command that starts Retinue's command line, which is appended to it. */
+  /** Command to run instead. Retinue's command line is appended to it as arguments. */
   readonly through?: readonly string[];
 }
 
@@ -154,7 +154,7 @@ export function jsonLines({ stdout }: Ended): Record<string, unknown>[] {
     .map((line) => JSON.parse(line) as Record<string, unknown>);
 }
 
-/** Starts Retinue's command line, as `"$@"` in a script, from a command of an agent that removes its tag. */
+/** Runs a script like an agent's command that has removed its tag. `"$@"` in the script is Retinue's command line. */
 export function underCommand(script: string): Pick<StartOptions, "environment" | "through"> {
   const through = ["setsid", "--wait", "sh", "-c", `unset RETINUE_TAG; ${script}; exit $?`, "sh"];
   return { environment: { RETINUE_TAG: "a-command" }, through };

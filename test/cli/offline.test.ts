@@ -174,7 +174,7 @@ it("the map of this repository names every module", async () => {
   expect(headingsIn(result)).toContain("test");
 });
 
-it("shows its notices in one line before the answer, and all of them with --verbose", async () => {
+it("a run shows its notices in one line before the answer, and all of them with --verbose", async () => {
   const place = createPlace();
   write(place, { "AGENTS.md": "Be brief.\n", "README.md": "# Tea\n" });
   const before = async (...words: string[]) => {

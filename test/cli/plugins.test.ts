@@ -75,7 +75,7 @@ describe("retinue plugins", () => {
     expect(existsSync(join(place.home, "plugins/kit/.git"))).toBe(false);
   });
 
-  it("can't be run by an agent's command to enable a plugin, even if the command removed its tag", async () => {
+  it("can't be used by an agent's command to enable a plugin, even if the command removed its tag", async () => {
     const place = createPlace();
     writePlugin(place);
     const run = await retinue(["plugins", "add", "kit", "--yes"], { ...place, ...underCommand('"$@"') });

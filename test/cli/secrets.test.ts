@@ -60,7 +60,7 @@ function setUp(url: string): { place: Place; environment: Record<string, string>
   return { place, environment };
 }
 
-/** Returns the secrets in what a program printed and in all files that it wrote, with the places. */
+/** Returns the secrets that the programs printed or wrote to files, each with the place where it was found. */
 function leaks({ home }: Place, outputs: Readonly<Record<string, Ended>>): string[] {
   const texts = new Map<string, string>();
   for (const [name, { stdout, stderr }] of Object.entries(outputs)) texts.set(name, stdout + stderr);

@@ -37,8 +37,8 @@ interface SessionServerOptions {
 }
 
 /**
- * Starts a server for the sessions in a state directory, with those of the real server's routes that the command line
- * uses.
+ * Starts a server for the sessions in a state directory. It supports only the routes of the real server that the
+ * command line uses.
  */
 export async function serveSessions({ home, tokens }: SessionServerOptions): Promise<SessionServer> {
   const server = createServer((incoming, response) => {

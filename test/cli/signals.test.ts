@@ -75,7 +75,7 @@ describe("signals", () => {
     expect(() => process.kill(Number(readFileSync(pidFile, "utf8")), 0)).toThrow("ESRCH");
   });
 
-  it("a bug in the background produces a result for programs and no stack trace for people", async () => {
+  it("an uncaught error produces a result for programs and no stack trace for people", async () => {
     const place = createPlace();
     const server = await serve([{ reply: { content: "never", fault: hang }, times: "always" }]);
     const plant = 'process.on("SIGUSR2", () => { throw new Error("planted"); })';

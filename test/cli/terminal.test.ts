@@ -17,7 +17,7 @@ import {
 
 /**
  * Whether util-linux's `script`, which starts a program in a new terminal, is installed. Other implementations have
- * other options.
+ * different options.
  */
 const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
 if (!hasTerminals) console.warn("SKIPPED: terminal keys, because util-linux's `script` is not installed.");
@@ -63,7 +63,7 @@ interface OnTerminal {
   readonly end: Promise<Ended>;
   /** Waits until the terminal shows the text, after the text that was waited for last. */
   until(text: string): Promise<void>;
-  /** Types keys, as one piece. */
+  /** Types all keys at once. */
   type(keys: string): void;
 }
 
@@ -268,7 +268,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
     const questions = [
       { question: "Which one?", header: "One", options },
       { question: "Which ones?", header: "Several", options, multiSelect: true },
-      { question: "And else?", header: "Else", options },
+      { question: "Anything else?", header: "Else", options },
     ];
     const server = await serve([
       { reply: { content: [{ tool: "AskUserQuestion", input: { questions } }] } },
@@ -286,7 +286,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
     await until("Answered.");
     expect((await end).code).toBe(0);
     expect(results(server)).toEqual([
-      "Which one?\npnpm\n\nWhich ones?\nnpm\nyarn\n\nAnd else?\nUse Deno (in the user's own words)",
+      "Which one?\npnpm\n\nWhich ones?\nnpm\nyarn\n\nAnything else?\nUse Deno (in the user's own words)",
     ]);
   });
 

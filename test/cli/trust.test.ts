@@ -68,7 +68,7 @@ describe("a project's own settings", () => {
     );
   });
 
-  it("do not enable hooks in an agent file that was added after trust, which list and check report", async () => {
+  it("do not enable hooks in an agent file added after trust, and agents list and agents check say so", async () => {
     const place = createPlace();
     await retinue(["trust", "add"], place);
     const file = ".claude/agents/guard.md";
@@ -136,7 +136,7 @@ describe("a project's own settings", () => {
     expect((await retinue(["config", "show", "--trust"], place)).stderr).toBe("");
   });
 
-  it("can restrict without trust", async () => {
+  it("can restrict a run even if they are not trusted", async () => {
     const place = createPlace();
     const server = await serve(touch("a"));
     write(place, { ".retinue/settings.json": { permissions: { deny: ["Bash"] } } });
@@ -185,7 +185,7 @@ describe("a project's own settings", () => {
     expect(shown.stderr).toContain("not trusted");
   });
 
-  it("in a directory above always restrict, and apply in full once that directory is trusted", async () => {
+  it("in a directory above always restrict a run, and apply in full once that directory is trusted", async () => {
     const place = createPlace();
     const app = join(place.cwd, "packages/app");
     write(place, {

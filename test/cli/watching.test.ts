@@ -168,7 +168,7 @@ describe("retinue attach", () => {
 });
 
 describe("retinue ps", () => {
-  it("lists the agents of a session in another process with their state, and after its death those that can be resumed", async () => {
+  it("lists the agents of a session in another process, and after it has died, those that can be resumed", async () => {
     const place = createPlace();
     const elsewhere = { ...place, cwd: join(place.cwd, "elsewhere") };
     mkdirSync(elsewhere.cwd);
@@ -222,7 +222,7 @@ describe("retinue ps", () => {
     expect(stdout.match(/ failed: model error, can be resumed /g)).toHaveLength(20);
     expect(stdout).toContain("\nLeft out: 4 older sessions that are not running. ");
     expect((await retinue(["ps", "--json"], place)).stderr).toContain("Left out: 4 older sessions");
-    // The end of each shown id finds one session, although the ids begin alike.
+    // The end of each shown id identifies one session, even though all ids begin with the same characters.
     const ids = [...stdout.matchAll(/^(\w+) +main /gm)].map(([, id = ""]) => id);
     expect(new Set(ids).size).toBe(20);
     expect((await retinue(["sessions", "show", ids[0] ?? ""], place)).code).toBe(0);

@@ -30,7 +30,7 @@ describe("retinue worker", () => {
   it("serves its directory, and when stopped, ends everything that it started", async () => {
     const place = createPlace();
     mkdirSync(place.home, { recursive: true });
-    // In a sandbox, processes have other ids.
+    // In a sandbox, processes have different ids.
     writeFileSync(join(place.home, "settings.json"), '{"sandbox": "off"}');
     const server = await startServer();
     const connected = server.next("connected");

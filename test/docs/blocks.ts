@@ -37,7 +37,7 @@ export function findBlocks(page: string): Block[] {
     const language = /^```(\w*)$/.exec(lines[index]!)?.[1];
     if (language === undefined) continue;
     const end = lines.indexOf("```", index + 1);
-    if (end === -1) throw new Error(`The block of line ${index + 1} has no end.`);
+    if (end === -1) throw new Error(`The block at line ${index + 1} has no end.`);
     const comment = /^<!-- test: (.+) -->$/.exec(lines[index - 1] ?? "")?.[1] ?? "";
     const text = lines.slice(index + 1, end).join("\n");
     blocks.push({ language, text, line: index + 1, directive: parseDirective(comment) });
@@ -52,7 +52,7 @@ function parseDirective(comment: string): Directive {
   const values = new Map(words.map((word) => [word.split("=")[0]!, word.slice(word.indexOf("=") + 1)] as const));
   const known = ["exit", "api", "wire", "address", "session", "output", "use"];
   const stranger = [...values.keys()].find((key) => !known.includes(key));
-  if (stranger !== undefined) throw new Error(`"${stranger}" is no word of a test comment: ${known.join(", ")}.`);
+  if (stranger !== undefined) throw new Error(`Unknown word "${stranger}" in a test comment. Use ${known.join(", ")}.`);
   const optional = (key: "api" | "address" | "session") => (values.has(key) ? { [key]: values.get(key)! } : {});
   return {
     ...(skip === undefined ? {} : { skip }),

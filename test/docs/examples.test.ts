@@ -7,7 +7,7 @@ import { checkPages, hasPrograms, pages } from "./pages.ts";
 
 checkPages(pages.filter((page) => !hasPrograms(page)));
 
-describe("all pages", () => {
+describe("the pages", () => {
   it("have few examples that can't be run, each with a reason", () => {
     const skipped = pages.flatMap(({ name, blocks }) =>
       blocks.flatMap(({ directive }) => (directive.skip === undefined ? [] : [`${name}: ${directive.skip}`])),

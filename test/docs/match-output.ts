@@ -38,7 +38,7 @@ function jsonLineFits(shown: string, printed: string): boolean {
   return mismatchOfJson(JSON.parse(shown), JSON.parse(printed), "") === undefined;
 }
 
-/** Objects must have the same keys unless the shown one has the key `…`. Numbers are measured, so they always match. */
+/** Objects must have the same keys unless the shown one has the key `…`. Numbers vary, so any number matches. */
 function mismatchOfJson(shown: unknown, printed: unknown, path: string): string | undefined {
   const differs = `${path || "the value"} is shown as ${JSON.stringify(shown)} but was ${JSON.stringify(printed)}`;
   if (typeof shown === "string" && shown === "…") return undefined;
@@ -51,10 +51,10 @@ function mismatchOfJson(shown: unknown, printed: unknown, path: string): string 
   const there = printed as Record<string, unknown>;
   const keys = Object.keys(wanted).filter((key) => key !== "…");
   const missing = keys.find((key) => !(key in there));
-  if (missing !== undefined) return `${path}.${missing} is shown but was not there`;
+  if (missing !== undefined) return `${path}.${missing} is shown but was not printed`;
   const hidden = Object.keys(there).find((key) => !(key in wanted));
   const open = "…" in wanted || (Array.isArray(shown) && shown.at(-1) === "…");
-  if (hidden !== undefined && !open) return `${path}.${hidden} was there but is not shown`;
+  if (hidden !== undefined && !open) return `${path}.${hidden} was printed but is not shown`;
   for (const key of keys) {
     const problem = mismatchOfJson(wanted[key], there[key], `${path}.${key}`);
     if (problem !== undefined) return problem;

@@ -74,7 +74,7 @@ export function createPagePlace(): PagePlace {
     fill: (text, { session }) => {
       if (session === undefined) return text;
       const newest = listSessions({ home })[0];
-      if (newest === undefined) throw new Error(`There is no session that ${session} could stand for.`);
+      if (newest === undefined) throw new Error(`There is no session whose id could replace ${session}.`);
       return text.replaceAll(session, newest.id);
     },
     remove: () => rmSync(base, { recursive: true, force: true }),

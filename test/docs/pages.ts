@@ -58,7 +58,7 @@ export function checkPages(pages: readonly Page[]): void {
     });
     afterAll(() => place.remove());
 
-    it.each(blocks.filter(isRun).map((block) => ({ block, title: `${block.language} of line ${block.line}` })))(
+    it.each(blocks.filter(isRun).map((block) => ({ block, title: `${block.language} block at line ${block.line}` })))(
       "$title",
       async ({ block }) => {
         const { directive, language } = block;
@@ -82,8 +82,7 @@ export function checkPages(pages: readonly Page[]): void {
           const home = directive.use ? dirname(place.settingsFile) : mkdtempSync(join(directory, "home-"));
           writeFileSync(join(home, "settings.json"), words);
           expect(loadSettings({ home }).notices).toEqual([]);
-        } else
-          throw new Error(`A block of "${language}" is run by nobody: mark it as output, or say why it is skipped.`);
+        } else throw new Error(`"${language}" blocks can't be run: mark this one as output, or say why it is skipped.`);
       },
     );
 

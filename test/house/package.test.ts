@@ -52,7 +52,7 @@ describe("the package", () => {
     expect(scripts["prepack"]).toBe("node scripts/build.mjs --if-stale");
   });
 
-  it.runIf(complete)("is published as declared", async () => {
+  it.runIf(complete)("passes publint's strict checks", async () => {
     const { messages, pkg } = await publint({ pkgDir: root, pack: "npm", strict: true });
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
   });

@@ -122,7 +122,7 @@ export function checkCalls(lines: readonly Line[], calls: ReadonlyMap<string, Ca
   for (const line of lines) {
     if (line.type === "tool.started") begun.add(line.callId);
     if ((line.type === "tool.started" || line.type === "tool.ended") && !calls.has(line.callId)) {
-      violations.push(`I3 line ${line.id} is about the call ${line.callId}, which no answer made`);
+      violations.push(`I3 line ${line.id} is about the call ${line.callId}, which no answer contains`);
     }
     if (line.type === "tool.ended" && line.result.outcome === "ok" && !begun.has(line.callId)) {
       violations.push(`I3 ${line.callId} ended before it was started`);

@@ -7,7 +7,8 @@ import { startCommandLine } from "./command-line.ts";
 import { createPlace, type Place, transcriptPath } from "./place.ts";
 
 const mounts = canMount();
-if (!mounts) console.warn("SKIPPED: full and read-only disks need a mount, which only root on Linux may make.");
+if (!mounts)
+  console.warn("SKIPPED: tests with full and read-only disks, because only root on Linux can mount file systems.");
 
 it.runIf(mounts)(
   "a run waits while the disk is full, reports that, and continues when there is space",

@@ -54,7 +54,7 @@ export function expectedRequests(lines: readonly Line[]): ExpectedRequest[] {
   return requests;
 }
 
-/** Returns the same JSON for a received request. */
+/** Returns the messages of a received request as JSON in the same form. */
 export function receivedMessages(body: unknown): string {
   const { messages } = body as { messages: unknown };
   return JSON.stringify(messages, (key, value: unknown) => (key === "cache_control" ? undefined : value));

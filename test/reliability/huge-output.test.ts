@@ -3,7 +3,8 @@ import { expect, it } from "vitest";
 import { hugeOutput } from "../torture/huge-output.ts";
 
 const hasProc = existsSync("/proc/self/status");
-if (!hasProc) console.warn("SKIPPED: the memory of a process is read from /proc, which is not here.");
+if (!hasProc)
+  console.warn("SKIPPED: huge output, because there is no /proc to read the memory usage of a process from.");
 
 it.runIf(hasProc)(
   "huge output is truncated with a note, within 100 MB of memory",

@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { fewKillPoints } from "../torture/kill-points.ts";
 
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
-if (!hasStrace) console.warn("SKIPPED: kill points need strace, which is not here.");
+if (!hasStrace) console.warn("SKIPPED: kill points, because strace is not installed.");
 
 it.runIf(hasStrace)(
   "a process that dies while changing its files loses nothing",

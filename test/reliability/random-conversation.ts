@@ -19,7 +19,7 @@ interface Turn {
 }
 
 const usage: Usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
-/** Like fast-check's unit "binary", which first builds a table of all characters and so needs a second and 120 MB. */
+/** Like fast-check's unit "binary", but without its table of all characters, which takes a second and 120 MB. */
 const anyCharacter = fc
   .nat({ max: 0x10_f7ff })
   .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));

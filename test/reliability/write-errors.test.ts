@@ -3,7 +3,7 @@ import { expect, it } from "vitest";
 import { writeErrors } from "../torture/write-errors.ts";
 
 const hasStrace = spawnSync("strace", ["-V"]).status === 0;
-if (!hasStrace) console.warn("SKIPPED: errors of single writes need strace, which is not here.");
+if (!hasStrace) console.warn("SKIPPED: write errors, because strace is not installed.");
 
 it.runIf(hasStrace)(
   "at any write, a run waits if the disk is full, and ends with a message if the disk fails",

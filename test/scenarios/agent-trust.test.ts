@@ -32,7 +32,7 @@ function newPlace() {
     mkdirSync(join(cwd, ".agents/agents"), { recursive: true });
     writeFileSync(join(cwd, ".agents/agents/guard.md"), agent(trace));
   };
-  /** Opens a session like the command line. Its main agent delegates to the agent at every prompt. */
+  /** Opens a session as the command line does. Its main agent delegates to the agent at every prompt. */
   const open = async ({ trust = false, ...options }: { trust?: boolean } & SessionOptions = {}) => {
     const loaded = loadProjectSettings({ ...place, trust });
     const cast = createCast({ MAIN: [...main, ...main, ...main], CHILD: [...child, ...child, ...child] });
@@ -111,7 +111,7 @@ describe("hooks in an agent file", () => {
     },
   );
 
-  it("run in a program in the version that the user trusted, or in their current version if there is none", async () => {
+  it("run in a program: in the trusted version, or in the current version if no version is trusted", async () => {
     const { put, open, ran, ...place } = newPlace();
     put("first");
     const program = { catalogSettings: undefined, trusted: true };

@@ -51,7 +51,7 @@ const say = (verb: "allow" | "deny" | "always", more: Record<string, unknown> = 
     answerApproval({ home, request: requestId, verb, by, project: false, ...more });
 };
 
-describe("an inbox for all depths", () => {
+describe("an inbox shared by agents at all depths", () => {
   it("contains a subagent's request before it is shown, and the agent continues after the answer", async () => {
     const { result, cwd, asked, home } = await answered(
       {
@@ -150,7 +150,7 @@ describe("an inbox for all depths", () => {
     expect(["one", "two", "three"].filter((name) => existsSync(join(cwd, name)))).toEqual(["one"]);
   });
 
-  it("decides on changed input from the start, and treats the approver's own input as allowed", async () => {
+  it("checks edited input against the rules again, but does not ask about it a second time", async () => {
     const answers = [{ inputJson: '{"command":"mkdir better"}' }, { inputJson: '{"command":"mkdir forbidden"}' }];
     const { model, cwd, asked } = await answered(
       { MAIN: [{ calls: [bash("mkdir one")] }, { calls: [bash("mkdir two")] }, { text: "Made." }] },
@@ -166,7 +166,7 @@ describe("an inbox for all depths", () => {
   });
 });
 
-describe("a process that dies while a request is open", () => {
+describe("a session whose process dies while a request is open", () => {
   const parts: Parts = { MAIN: [{ calls: [bash("mkdir one")] }, { text: "Made." }] };
 
   async function killedWhileWaiting() {
@@ -218,7 +218,7 @@ describe("background agents", () => {
     expect(existsSync(join(cwd, "one"))).toBe(true);
   });
 
-  it("keep a request that was open when they were moved", async () => {
+  it("keep a request that was open when they were moved to the background", async () => {
     let allow: () => unknown = () => undefined;
     const { cwd, model } = await answered(
       {

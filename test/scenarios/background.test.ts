@@ -14,7 +14,7 @@ import {
 
 const hang = { text: "So far.", hangs: true } as const;
 
-describe("disabled background work", () => {
+describe("background work disabled", () => {
   it.each([
     ["by the settings", { settings: { subagents: { background: false } } }],
     ["by our variable", { environment: { RETINUE_DISABLE_BACKGROUND: "1" } }],

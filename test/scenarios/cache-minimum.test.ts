@@ -87,7 +87,7 @@ const taskCall = (subagent_type: string, prompt = "Look.") => ({
   input: { description: "d", prompt, subagent_type },
 });
 
-/** Runs a session on a server that caches by the minimum of each model. */
+/** Runs a session on a server that caches nothing shorter than the model's minimum. */
 async function run(model: string, reply: (request: RecordedRequest, server: ApiServer) => Promise<Reply>) {
   const place = newPlace();
   const server: ApiServer = await createApiServer({

@@ -178,7 +178,7 @@ describe("prompts that arrive during a run", () => {
     },
   );
 
-  it("wait for the interrupted run if they are sent for the next run when the session has been resumed", async () => {
+  it('wait for the interrupted run if they are sent with `when: "next"` after the session is resumed', async () => {
     const { session, home, cwd } = await open({ MAIN: [{ text: "One.", hangs: true }] });
     void session.prompt("MAIN: one");
     void session.prompt("two");

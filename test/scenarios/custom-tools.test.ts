@@ -458,13 +458,13 @@ it("a tool's input can be any Standard Schema, with its own JSON Schema or with 
   expect(seen).toEqual([{ n: 4 }, { n: 4 }]);
 });
 
-describe("an agent used as a tool", () => {
+describe("a tool that starts an agent", () => {
   const reviewer = defineAgent({ description: "Reviews.", prompt: "You review.", tools: ["Read"] });
   const review = agentTool({ name: "review", description: "Reviews a change.", agent: "reviewer" });
   const use: Reply = { content: [{ tool: "review", input: { prompt: "CHILD: look at it" } }] };
   const options = { tools: [review], agents: { reviewer } };
 
-  it("starts the agent and returns its report, within the limits of Task", async () => {
+  it("returns the agent's report, and is subject to the limits of Task", async () => {
     const { server } = await play({ MAIN: [use, say("Fine.")], CHILD: [say("No problems.")] }, options);
     expect(resultsIn(server, "MAIN")[0]).toMatch(/<task_result agent="reviewer".*No problems\./s);
     const none = { ...options, settings: { subagents: { maxSpawns: 0 } } };
@@ -477,7 +477,7 @@ describe("an agent used as a tool", () => {
     expect(resultsIn(denied.server, "MAIN")[0]).toContain("Task(reviewer)");
   });
 
-  it("must exist", async () => {
+  it("must name an existing agent", async () => {
     const unknown = openSession({ tools: [{ ...review, agent: "revewer" }], agents: { reviewer }, home: false });
     await expect(unknown).rejects.toThrow('The tool "review" starts the agent "revewer", which does not exist');
   });

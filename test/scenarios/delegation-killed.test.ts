@@ -66,7 +66,7 @@ async function killBeforeSpawn(more: Record<string, unknown>): Promise<Life> {
 const of = <Type extends Line["type"]>(lines: readonly Line[], type: Type): Extract<Line, { type: Type }>[] =>
   lines.filter((line): line is Extract<Line, { type: Type }> => line.type === type);
 
-describe("a process killed after a delegation began and before the agent existed", () => {
+describe("a session killed after a delegation began and before the agent existed", () => {
   it("creates the agent when it is resumed, and no outcome is reported as unknown", async () => {
     const { transcript, code } = await killBeforeSpawn({});
     expect(code).toBe(0);

@@ -115,7 +115,7 @@ describe("the agent that a call names", () => {
     }
   });
 
-  it("is reported as missing, with the available agents, if the call does not name one", async () => {
+  it("is required; if it is missing, the error lists the available agents", async () => {
     const { answer } = await askFor(work);
     expect(answer).toMatch(/subagent_type is missing\. Available agents: .*reviewer/);
   });

@@ -15,7 +15,7 @@ import {
 } from "./delegation-place.ts";
 
 describe("a delegation that was approved before the process died", () => {
-  it("needs no approval again, and its agent's report arrives", async () => {
+  it("does not need approval again, and its agent's report arrives", async () => {
     const at = newPlace();
     const settings = { permissions: { ask: ["Task"] } };
     const yes = { ask: async () => ({ answer: "allow", by: "a person" }) as const };
@@ -95,7 +95,7 @@ describe("an agent that works for a call when the process dies", () => {
     ["Task", "agent.resumed"],
     ["Task", "model.requested"],
     ["SendMessage", "agent.resumed"],
-  ])("continues for it: %s, killed after %s", async (by, after) => {
+  ])("continues to work for that call: %s, killed after %s", async (by, after) => {
     const at = newPlace();
     const parts = {
       MAIN: [

@@ -280,7 +280,7 @@ describe("limits", () => {
     expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
   });
 
-  it("end an agent whose budget is spent with its work so far, and count it as cut", async () => {
+  it("end an agent whose budget is used up, return its work so far, and count it as cut", async () => {
     const { model, result } = await walk(
       {
         MAIN: [{ calls: [task("CHILD: go", { subagent_type: "frugal" })] }, { text: "It was cut." }],
@@ -447,7 +447,7 @@ describe("a background agent whose transcript is missing", () => {
   });
 });
 
-describe("a process that dies while an agent works for a call", () => {
+describe("a session whose process dies while an agent works for a call", () => {
   it("continues the call from the state of the agent", async () => {
     const at = newPlace();
     const first = await open(

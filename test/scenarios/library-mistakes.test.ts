@@ -196,7 +196,7 @@ it("an object that is not a model, and an empty prompt without a conversation, a
   await session.close();
 });
 
-describe("a message", () => {
+describe("an error message", () => {
   const failure = async (work: () => unknown): Promise<string> => {
     const error = await Promise.resolve()
       .then(work)
@@ -266,7 +266,7 @@ describe("a message", () => {
   });
 });
 
-it("a session adds up the spending of all its agents, including before it was resumed", async () => {
+it("a session adds up the spending of all its agents, including what they spent before it was resumed", async () => {
   const at = newPlace();
   const settings = { budget: { tokens: 20_000 } };
   const parts = { MAIN: [{ calls: [task("PART: look")] }, { text: "Done." }], PART: [{ text: "Found." }] };
@@ -348,7 +348,7 @@ describe("a mistake in code is an error", () => {
       'The prompt of agent "a" could not be created: boom',
     ],
     ["a negative budget", { agents: { a: { ...agent, budget: { usd: -1 } } } }, '"usd: -1"'],
-    ["an unreadable timeout", { agents: { a: { ...agent, timeout: "soon" } } }, "timeout"],
+    ["a timeout that is not a duration", { agents: { a: { ...agent, timeout: "soon" } } }, "timeout"],
     ["an agent's unknown hook event", { agents: { a: { ...agent, hooks: { PreTool: [] } } } }, "PreTool"],
     ["an agent without a name", { agents: { " ": agent } }, "The agents option of openSession can't be"],
     ["a deny rule for an unknown tool", { settings: { permissions: { deny: ["Baash"] } } }, 'there is no tool "Baash"'],
@@ -357,7 +357,7 @@ describe("a mistake in code is an error", () => {
     ["a hook's negative time limit", { hooks: { Stop: [{ run: () => {}, timeoutSeconds: -1 }] } }, "value for Stop"],
     ["an empty command", { acceptance: [""] }, "The acceptance option of openSession can't be"],
     ["a number in the environment", { environment: { A: 5 } }, "The environment option of openSession can't be"],
-  ])("%s", async (_, options, message) => {
+  ])("such as %s", async (_, options, message) => {
     await expect(opening(options as SessionOptions)).rejects.toMatchObject({
       name: "UserError",
       message: expect.stringContaining(message),

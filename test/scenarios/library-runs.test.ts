@@ -144,7 +144,7 @@ describe("a hook function that blocks", () => {
     await session.close();
   });
 
-  it("rejects a prompt, and tells the model about a call", async () => {
+  it("rejects a prompt, or gives the model its reason after a call", async () => {
     const rejecting = await open({ MAIN: [] }, { hooks: { UserPromptSubmit: [block] } });
     expect((await rejecting.session.prompt("MAIN: go").result).outcome).not.toBe("succeeded");
     await rejecting.session.close();

@@ -242,7 +242,7 @@ describe("useful work that repeats calls is not ended:", () => {
       }),
     ],
     [
-      "a button of a program behind MCP that is pressed again and again",
+      "a button that is pressed repeatedly through an MCP server",
       () => ({
         turns: 12,
         settings: { mcpServers: { page: mcp.config() } },

@@ -114,7 +114,7 @@ describe("plan mode", () => {
     expect(made(walked)).toBe(false);
   });
 
-  it("survives the process, and ends if the session is opened in another mode", async () => {
+  it("survives a restart, and ends if the session is opened in another mode", async () => {
     const { approvals } = person({ answer: "allow" });
     const first = await open({ MAIN: [{ calls: [enter] }, done] }, { approvals, permissionMode: "acceptEdits" });
     await first.session.prompt("MAIN: plan it.").result;

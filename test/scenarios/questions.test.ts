@@ -110,7 +110,7 @@ describe("a question from the main agent", () => {
     [[], /at least 1/],
     [Array(5).fill(questions[0]), /at most 4/],
     [[{ ...questions[0], options: [{ label: "one" }] }], /at least 2/],
-  ])("contains one to four questions with two to four options", async (wrong, text) => {
+  ])("must be one of at most four, with at least two options (%#)", async (wrong, text) => {
     const { approvals, asked } = program(() => ({ answer: "allow" }));
     const call = { name: "AskUserQuestion", input: { questions: wrong } };
     const { model } = await walk({ MAIN: [{ calls: [call] }, done] }, { approvals });
@@ -164,7 +164,7 @@ describe("a question in the inbox", () => {
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain("manager?\n1 or 2 (in the user's own words)\n");
   });
 
-  it("survives the process: an answer that is given later is used when the session is resumed", async () => {
+  it("survives the end of the process: an answer that is given later is used when the session is resumed", async () => {
     const first = await waiting();
     const place = asAfterKill(first);
     first.run.stop("interrupted");

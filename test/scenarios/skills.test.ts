@@ -64,7 +64,7 @@ describe("the main agent", () => {
     expect(outcomes).toEqual(["denied"]);
   });
 
-  it("sees which skills it can load, in the same bytes for the same skills", async () => {
+  it("sees which skills it can load; the same skills always produce the same bytes", async () => {
     const files = {
       ".agents/skills/b/SKILL.md": skill("Does b.", { fields: "when_to_use: At the end.\n" }),
       ".agents/skills/a/SKILL.md": skill("Does a."),

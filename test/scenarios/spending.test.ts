@@ -78,12 +78,12 @@ describe("interrupted responses", () => {
   });
 });
 
-describe("a provider that reports no usage", () => {
+describe("usage that a provider does not report properly", () => {
   const zero = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
   it.each([
     ["zeros", zero],
     ["negative numbers", { ...zero, inputTokens: -500 }],
-  ])("is charged by estimate: %s", async (_, usage) => {
+  ])("is estimated and charged if the provider reports %s", async (_, usage) => {
     let sent = 0;
     const { result, server } = await talk(
       ({ bodyBytes }) => {

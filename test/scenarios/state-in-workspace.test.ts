@@ -5,7 +5,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openSession } from "../../src/app/index.ts";
 import { createScriptedModel } from "../../src/testing/index.ts";
 
-/** Makes one call in a workspace that contains the state directory, with as much freedom as rules can give. */
+/** Makes one call in a workspace that contains the state directory, with the most permissive rules. */
 async function perform(call: { readonly name: string; readonly input: object }) {
   const cwd = realpathSync(mkdtempSync(join(tmpdir(), "retinue-state-")));
   onTestFinished(() => rmSync(cwd, { recursive: true, force: true, maxRetries: 5 }));

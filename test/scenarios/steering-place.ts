@@ -22,7 +22,7 @@ export interface Opened {
   run(...args: string[]): Promise<Ended>;
 }
 
-/** Creates a place and a model API server that answers each conversation, by its first words. */
+/** Creates a place and a model API server that recognizes each conversation by its first words. */
 export async function open(parts: Readonly<Record<string, readonly Step[]>>): Promise<Opened> {
   const place = createPlace();
   const conversations = Object.entries(parts).map(([name, steps]) => ({

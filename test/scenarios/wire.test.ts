@@ -111,7 +111,7 @@ describe("the prompt cache", () => {
     }
   });
 
-  it("is read by a resumed session, whose bytes are the same", async () => {
+  it("is read by a resumed session, which sends the same bytes", async () => {
     const first = await talk("anthropic", [read("notes.txt"), { content: "Done." }]);
     const server = await createApiServer({ script: [{ content: "Again." }] });
     const session = await openSession({

@@ -34,7 +34,7 @@ export const abort: Campaign = (options) => {
   return runCases(options, cases, ({ way, command, sandbox }) => abortOne(way, command, { sandbox }));
 };
 
-/** Tests all six commands together, once for each way, and the most stubborn one by itself. */
+/** Tests all six commands together, once for each way of ending a session, and the most stubborn one by itself. */
 export const abortQuickly: Campaign = (options) => {
   const all = Object.values(shapes).map((shape) => `(${shape}) &`);
   const together = `${all.join("\n")} wait`;

@@ -65,12 +65,12 @@ function pick(random: Random, hasCall: boolean): Fault | undefined {
 
 const children = 6;
 
-/** Q7 with a family: all children of one answer work at the same time, and faults affect each of them independently. */
+/** Q7 with a family: all children that one answer starts work in parallel, and faults affect each independently. */
 export const apiFaultsFamily: Campaign = (options) =>
   runSeeds(options, (seed) => {
     const random = seededRandom(seed);
     const rate = 0.1 + random() * 0.4;
-    // Faults affect only children: the main agent has only one answer with calls, and its own campaign.
+    // Faults affect only children: the main agent has only one answer with calls, and is tested by its own campaign.
     const strike: FaultyWork["strike"] = (hasCall, request) =>
       childIn(request) !== undefined && random() < rate ? pick(random, hasCall) : undefined;
     const family = planFamily({ random, children, steps: 2, background: Math.floor(random() * 3) });
@@ -177,7 +177,7 @@ async function runOnce(session: Session, words: string): Promise<RunResult> {
   const run = session.prompt(words);
   let ends = 0;
   for await (const update of run) if (update.type === "run.ended") ends += 1;
-  if (ends !== 1) throw new Error(`a run with ${ends} ends`);
+  if (ends !== 1) throw new Error(`a run ended ${ends} times`);
   return run.result;
 }
 

@@ -91,7 +91,7 @@ function mutate(transcript: string, random: Random): Mutation {
       writeFileSync(join(directory, "wal.jsonl"), '{"agentId":"main"\nnull\n[]\n{"a":1}\n');
       return undefined;
     },
-    "a lock of nobody": () => {
+    "an invalid lock": () => {
       if (existsSync(directory)) writeFileSync(join(directory, "lock"), "not a lock");
       return undefined;
     },

@@ -4,7 +4,7 @@ import { join } from "node:path";
 
 /**
  * Turns a directory into a repository with a short history. Its hooks, its attributes and every setting that can name a
- * program name `evil`.
+ * program refer to `evil`.
  */
 export function createHostileRepository(root: string, evil: string): void {
   const git = (args: readonly string[], input = ""): string =>
@@ -65,7 +65,7 @@ function settings(evil: string): readonly (readonly [string, string])[] {
   ];
 }
 
-/** Renders a setting as `git config --add` would, which would need a process for each. */
+/** Renders a setting as `git config --add` would, but without starting a process for each one. */
 function asLines([name, value]: readonly [string, string]): string {
   const [, section, subsection, key] = /^(\w+)(?:\.(.+))?\.(\w+)$/.exec(name) ?? [];
   const header = subsection === undefined ? section : `${section} "${subsection}"`;

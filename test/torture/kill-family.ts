@@ -29,7 +29,8 @@ async function killAndResume(seed: number): Promise<Verdict> {
     const last = await live(place, server, { words });
     lives.push(last);
     // Exit code 3 is accepted: a background agent was cut because its process was killed.
-    const violations = last.code === 0 || last.code === 3 ? [] : [`resumed to exit code ${last.code}: ${last.stderr}`];
+    const violations =
+      last.code === 0 || last.code === 3 ? [] : [`the resume ended with exit code ${last.code}: ${last.stderr}`];
     const transcript = transcriptPath(place);
     if (transcript === undefined) return { violations: [...violations, "there is no transcript"], work: {} };
     const { requests } = server;

@@ -8,7 +8,7 @@ import type { Campaign, CampaignReport } from "./campaign.ts";
 
 /** The process is killed when it enters the n-th system call of this kind, so the call is not made. */
 interface Point {
-  /** Process to kill: the first one, or one that resumes; `journal` counts only calls on the transcript and its log. */
+  /** Process to kill: the first, or one that resumes its session. `journal` counts only calls on transcript and log. */
   readonly life: "first" | "resumed" | "resumed, journal";
   readonly call: string;
   readonly nth: number;
@@ -94,7 +94,7 @@ async function killAt(point: Point): Promise<{ killed: boolean; violations: stri
     const violations = killed || struck.code === 0 ? [] : [`strace: exit code ${struck.code}: ${struck.stderr}`];
     const words = isDone(place) ? ["Is there anything else?"] : [];
     const last = await live(place, server, { words });
-    if (last.code !== 0) violations.push(`resumed to exit code ${last.code}: ${last.stderr}`);
+    if (last.code !== 0) violations.push(`the resume ended with exit code ${last.code}: ${last.stderr}`);
     const transcript = transcriptPath(place) ?? "";
     const checked = checkInvariants({
       place,

@@ -26,7 +26,7 @@ async function killAndResume(seed: number): Promise<Verdict> {
     const wasDone = isDone(place);
     const last = await live(place, server, wasDone ? { words: ["Is there anything else?"] } : {});
     lives.push(last);
-    const violations = last.code === 0 ? [] : [`resumed to exit code ${last.code}: ${last.stderr}`];
+    const violations = last.code === 0 ? [] : [`the resume ended with exit code ${last.code}: ${last.stderr}`];
     const transcript = transcriptPath(place);
     if (transcript === undefined) return { violations: [...violations, "there is no transcript"], work: {} };
     const { requests } = server;

@@ -11,10 +11,10 @@ import type { McpBehaviour } from "../../src/testing/mcp-server/mcp-server.test-
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 const allowedMegabytes = 50;
-/** Number of agents after which growth is measured. Before, memory grows because of code that is loaded once. */
+/** Number of agents after which growth is measured. Before that, memory grows because of code that is loaded once. */
 const warmUp = 20;
 
-/** Most servers behave well, so that growth that only they cause is found too. */
+/** Half of the servers behave well, so that memory growth that only such servers cause is found too. */
 const behaviours: readonly McpBehaviour[] = [
   {},
   { crashAtCall: 2 },
@@ -69,7 +69,7 @@ async function oneAgent(
   const violations = behaviour.exitAtStart
     ? connection.problems.length === 1
       ? []
-      : ["a server that exits at its start was not reported"]
+      : ["a server that exits at startup was not reported"]
     : await callThrice(connection, behaviour);
   await connection.release();
   const left = servers.processes();

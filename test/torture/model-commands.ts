@@ -61,7 +61,7 @@ function optionWords(random: Random, spec: ProgramSpec): readonly string[] {
     const length = random() < 0.4 ? 3 + Math.floor(random() * (name.length - 2)) : name.length;
     const short = name.slice(0, length);
     if (option.value === "none") return [random() < 0.03 ? `${short}=${value}` : short];
-    // Some options accept a value only after `=`, so that the next word is another option.
+    // Some options accept a value only after `=`, so the next word is another option.
     if (option.value === "required" && random() < 0.05) return [short, "--output=out.txt", ...further];
     const isGlued = option.value === "optional" ? random() < 0.8 : random() < 0.6;
     return isGlued ? [`${short}=${value}`, ...further] : [short, value, ...further];
@@ -261,7 +261,7 @@ const present: readonly Known[] = [...programs].filter(
     !slow.has(name) && (builtin.has(name) || directories.some((directory) => existsSync(`${directory}/${name}`))),
 );
 const isHarmless = ({ does }: ProgramSpec): boolean => does === undefined;
-/** Known programs. Most of them can be read-only, because others are never run. */
+/** Known programs, mostly those that can be read-only, because the others are never run. */
 const known: readonly Known[] = [
   ...present,
   ...Array.from({ length: 4 }, () => present.filter(([, spec]) => isHarmless(spec))).flat(),

@@ -47,9 +47,10 @@ async function oneFamily(seed: number): Promise<Verdict> {
       violations: violations.map((text) => `told ${way}: ${text}`),
       work: {
         ...work,
-        "windows later": later.length,
-        "refused in them": sum(later),
-        [way === "nothing" ? "with more than one, not told when" : "with more than one"]: more,
+        "windows after the burst": later.length,
+        "refused in these windows": sum(later),
+        [way === "nothing" ? "windows with several refusals, without a retry time" : "windows with several refusals"]:
+          more,
         seconds,
       },
     };

@@ -30,7 +30,7 @@ export async function runLines(lines: readonly string[], place: RunPlace): Promi
   const { stage, workspace, policy, sandboxed } = place;
   if (lines.length === 0) return { count: 0, revealing: [], symptoms: [] };
   const hidden = await workspace.findHidden?.(hiddenPredicate(policy, [stage.home]), [stage.root]);
-  if (hidden === undefined) throw new Error("The stage has too many files to hide some of them.");
+  if (hidden === undefined) throw new Error("The stage has too many files to find those that must be hidden.");
   const directory = sandboxed ? "/tmp" : "/dev/shm";
   const inside = ["bash", "--norc", "--noprofile", "-c", driver, "driver", directory];
   const [command = "", ...args] = sandboxed ? inside : [...container(stage, await directoryOfGit(place)), ...inside];

@@ -87,7 +87,7 @@ async function race(seed: number): Promise<Verdict> {
       const done = await attack(executor, { tool, path: join(root, kind.target), root, round });
       work[done.end] += 1;
       if (done.end !== "denied") work.races += 1;
-      if (done.said.includes("SECRET")) violations.push(`${tool} on ${kind.target} read what is outside`);
+      if (done.said.includes("SECRET")) violations.push(`${tool} on ${kind.target} read a file outside the workspace`);
     }
   } finally {
     await end(swapping);

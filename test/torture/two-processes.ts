@@ -41,7 +41,7 @@ async function crowd(seed: number): Promise<Verdict> {
     await first.ended;
     open();
     const all = await Promise.all([resume(), resume(), resume(), resume()]);
-    // A late process may find that the work is done, so that there is nothing to resume.
+    // A late process may find that the work is done and there is nothing to resume.
     const wrong = all.filter(({ code, stderr }) => code !== 0 && !/in use by process|There is no prompt/.test(stderr));
     violations.push(...wrong.map(({ code, stderr }) => `a resume ended with ${code}: ${stderr}`));
     const done = all.filter(({ code }) => code === 0).length;

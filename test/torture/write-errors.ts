@@ -13,7 +13,7 @@ import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
  */
 export const writeErrors: Campaign = async (options) => {
   if (spawnSync("strace", ["-V"]).status !== 0) {
-    const skipped = ["errors of single writes: there is no strace here"];
+    const skipped = ["write errors: strace is not installed"];
     return { passed: 0, run: 0, firstFailure: undefined, work: {}, skipped };
   }
   return runSeeds(options, (seed) => {
@@ -34,12 +34,12 @@ async function failWrite(nth: number, error: "ENOSPC" | "EIO"): Promise<Verdict>
     const struck = await live(place, server, { under: failing(nth, error, place) });
     const violations: string[] = [];
     const waited = struck.stderr.includes("Nothing recorded is lost");
-    if (error === "ENOSPC" && struck.code !== 0) violations.push(`a full disk ended it: ${struck.stderr}`);
+    if (error === "ENOSPC" && struck.code !== 0) violations.push(`a full disk ended the run: ${struck.stderr}`);
     if (struck.code !== 0 && !/retinue: .*(EIO|can't be)/.test(struck.stderr)) violations.push(`said ${struck.stderr}`);
     if (/bug in Retinue|\n\s+at /.test(struck.stderr)) violations.push(`a bug: ${struck.stderr}`);
     if (!isDone(place)) {
       const last = await live(place, server, {});
-      if (last.code !== 0) violations.push(`resumed to exit code ${last.code}: ${last.stderr}`);
+      if (last.code !== 0) violations.push(`the resume ended with exit code ${last.code}: ${last.stderr}`);
     }
     const transcript = transcriptPath(place) ?? "";
     const evidence = { place, transcript, requests: server.requests, forbidden: FORBIDDEN, ends: "done" } as const;

@@ -213,7 +213,7 @@ const verification: BuiltInAgent = {
     name: "Verification",
     source: "built-in",
     description:
-      "Tests finished work by trying to break it in a scratch copy of the git repository, with uncommitted changes but without ignored files such as node_modules. Use it when an important change is done, and wait for its report before you call the change verified. It does not fix bugs; after a fix, start a new one.",
+      "Tests finished work by trying to break it in a scratch copy of the git repository, with uncommitted changes but without ignored files. Use it when an important change is done, and wait for its report. It does not fix bugs; after a fix, start a new one.",
     tools: [
       "Read",
       "Write",

@@ -68,7 +68,7 @@ describe("a background shell", () => {
     expect(shells.list("main").map(({ end }) => end)).toEqual([undefined]);
   });
 
-  it("is bounded, and its full text can be read at an address", async () => {
+  it("returns limited output, and the address of the full text", async () => {
     place.put("wait.sh", 'while [ ! -e "$1" ]; do sleep 0.02; done\n');
     const id = await start("seq 1 50000; echo end; sh wait.sh go; seq 1 30000; echo end");
     const shell = shells.find("main", id);

@@ -41,7 +41,7 @@ export interface BashDependencies extends CommandPlace {
 }
 
 const usualTimeout = 120_000;
-/** Maximum size of a command, because Linux limits a single argument to 128 KB. */
+/** Maximum size of a command. Linux limits a single argument to 128 KB. */
 const maxCommandBytes = 120_000;
 const maxBackground = 16;
 const progressEveryMs = 250;

@@ -19,7 +19,7 @@ export interface Shell {
   news(): Promise<void>;
   /** Ends the shell. Settles when all its processes have ended. */
   kill(): Promise<void>;
-  /** Explains whether the sandbox caused the failure. */
+  /** Explains how the sandbox affected the command, and what to do; undefined if it did not. */
   explain(output: string, failed: boolean): string | undefined;
 }
 

@@ -9,7 +9,7 @@ export interface RunningCommand {
   readonly exited: Promise<CommandEnd>;
   /** Ends the shell and everything it started. */
   end(): Promise<void>;
-  /** Explains whether the sandbox caused the failure. */
+  /** Explains how the sandbox affected the command, and what to do; undefined if it did not. */
   explain(output: string, failed: boolean): string | undefined;
 }
 

@@ -3,8 +3,8 @@ import type { Span } from "./apply-edit.ts";
 
 const MAX_LINES_SHOWN = 20;
 /**
- * Maximum length of a text to search for something similar. Searching a longer text would keep the process busy for
- * seconds.
+ * Maximum length of a text in which to look for a similar passage. Searching a longer text would keep the process busy
+ * for seconds.
  */
 const MAX_SEARCHED = 2_000_000;
 const NOTHING_SIMILAR = "Nothing similar was found. Read the file again and copy the text from it.";

@@ -236,7 +236,7 @@ describe("Grep", () => {
   });
 });
 
-describe("Grep, addresses", () => {
+describe("Grep, given an address,", () => {
   const path = "retinue://result/r1";
   const grep = async (text: string | Uint8Array, input: Record<string, string | number | boolean> = {}) => {
     const texts = createTestTexts({ chunkBytes: 65_536 });

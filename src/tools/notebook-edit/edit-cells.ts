@@ -20,7 +20,7 @@ export function editCells(text: string, edit: CellEdit, newId: () => string): Ce
   const notebook = parseNotebook(text);
   const spans = notebook && elementSpans(text, "cells");
   if (!notebook || !spans)
-    return refused("this is not a valid notebook, which is JSON with a list of cells. Repair it with Edit.");
+    return refused("this is not a valid notebook, which must be JSON with a list of cells. Repair it with Edit.");
   const index = edit.cell === undefined ? undefined : findCell(notebook.cells, edit.cell);
   if (edit.cell !== undefined && index === undefined) return refused(unknownCell(edit.cell, notebook.cells));
   if (index === undefined && edit.mode !== "insert") return refused(`cell_id is required to ${edit.mode} a cell.`);

@@ -23,7 +23,7 @@ const read = (input: Record<string, string | number>, context = toolContext()) =
   callTool(createReadTool(place), { file_path: "a.pdf", ...input }, context);
 const textOf = async (input: Record<string, string | number> = {}) => textOfOutput(await read(input));
 
-describe.runIf(hasPdfToText)("Read, PDF documents", () => {
+describe.runIf(hasPdfToText)("Read, given a PDF document,", () => {
   it("shows the text page by page", async () => {
     place.put("a.pdf", pdf(["First things", "Second things"]));
     expect(await textOf()).toBe("1\t[Page 1]\n2\tFirst things\n3\t[Page 2]\n4\tSecond things\n");
@@ -67,7 +67,7 @@ describe.runIf(hasPdfToText)("Read, PDF documents", () => {
   });
 });
 
-describe("Read, PDF documents without pdftotext", () => {
+describe("Read, given a PDF document but no pdftotext,", () => {
   it("says what to install", async () => {
     const { workspace: local } = place;
     const workspace = {

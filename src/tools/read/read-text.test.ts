@@ -12,7 +12,7 @@ async function read(text: string, range: { offset?: number; limit?: number } = {
   return textOfOutput(await callTool(createTextReadTool(results), { file_path: address, ...range }));
 }
 
-describe("Read, addresses", () => {
+describe("Read, given an address,", () => {
   it("shows the requested lines, and how to continue", async () => {
     const text = "one\ntwo\r\nthree\n";
     expect(await read(text)).toBe("one\ntwo\nthree\n");
@@ -30,7 +30,7 @@ describe("Read, addresses", () => {
     expect(await read(`${"x".repeat(2_000)}\ny\n`, {}, 1_000)).toBe(`${"x".repeat(2_000)}\ny\n`);
   });
 
-  it("loses no character, whatever the text and its chunks", async () => {
+  it("loses no character, no matter how the text is split into lines and chunks", async () => {
     const line = fc.string({ unit: fc.constantFrom("a", "é", "€", "🙂"), minLength: 0, maxLength: 3_000 });
     const chunks = fc.integer({ min: 1, max: 3_000 });
     await fc.assert(

@@ -25,7 +25,7 @@ const read = async (input: Record<string, string | number>, context?: ToolContex
 const textOf = async (input: Record<string, string | number>) => textOfOutput(await read(input));
 const whole = (name: string) => place.seen.of("main").knowsWhole(join(place.root, name));
 
-describe("Read, text", () => {
+describe("Read, given a text file,", () => {
   it("numbers lines and records which ones were shown", async () => {
     place.put("a.txt", "one\ntwo\n");
     const output = await read({ file_path: "a.txt" });
@@ -101,7 +101,7 @@ describe("Read, text", () => {
   });
 });
 
-describe("Read, large files", () => {
+describe("Read, given a large file,", () => {
   it("finds lines in limited memory, even in one endless line", async () => {
     const path = place.put("large.txt", "");
     const descriptor = openSync(path, "w");
@@ -131,7 +131,7 @@ describe("Read, large files", () => {
   });
 });
 
-describe("Read, other content", () => {
+describe("Read, given other content,", () => {
   it("detects images by content, not by name", async () => {
     const png = Buffer.concat([Buffer.from("89504e470d0a1a0a", "hex"), Buffer.alloc(20)]);
     place.put("picture.txt", png);
@@ -175,7 +175,7 @@ describe("Read, other content", () => {
   });
 });
 
-describe("Read, paths", () => {
+describe("Read, given a path,", () => {
   it("suggests LS for directories and similar names for typos, and says which part of a path exists", async () => {
     place.put("src/index.ts", "x");
     place.put("src/secret.ts", "x");

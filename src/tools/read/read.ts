@@ -147,7 +147,7 @@ function show(content: Content, context: ToolContext, dependencies: Known): Tool
 
 interface ShownText extends Omit<Content, "bytes">, FoundLines {
   readonly encoding: Encoding;
-  /** Images in a notebook. A notebook's lines are not numbered. */
+  /** Images in a notebook. Set only for notebooks, whose lines are not numbered. */
   readonly images?: readonly ImageBlock[];
 }
 

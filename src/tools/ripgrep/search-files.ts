@@ -120,7 +120,7 @@ async function runRipgrep(
   return { ok: true };
 }
 
-/** Maximum size of a text to match across lines, because ripgrep then reads the whole text into memory. */
+/** Maximum size of a text to match across lines. Such a search makes ripgrep read the whole text into memory. */
 const maxMultilineMegabytes = 64;
 
 /** Writes a text to the input of ripgrep until ripgrep ends. Returns an error message if the text can't be searched. */
@@ -167,7 +167,7 @@ function argumentsOf(request: SearchRequest): string[] {
   const args = [...shared, ...filtersOf(request)];
   const target = input ? "-" : file === undefined ? "./" : `./${file}`;
   if (mode === "list") return [...args, "--files", "--sortr=modified", "--", target];
-  // Command output is searched as text, even if it contains other bytes.
+  // Command output is searched as text, even if it contains bytes that are not text.
   if (input) args.push("--text");
   if (request.ignoreCase) args.push("--ignore-case");
   if (request.multiline) args.push("--multiline", "--multiline-dotall", `--max-filesize=${maxMultilineMegabytes}M`);

@@ -1,14 +1,14 @@
 import { describe, expect, it } from "vitest";
 import { collectUnsearched, parseFileError } from "./unsearched.ts";
 
-describe("messages from ripgrep about files", () => {
+describe("ripgrep's messages about files", () => {
   it.each([
     ["rg: ./locked: Permission denied (os error 13)", "locked", "Permission denied"],
     ["rg: ./a/b: IO error for operation on ./a/b: Permission denied (os error 13)", "a/b", "Permission denied"],
     ["rg: ./: IO error for operation on ./: Permission denied (os error 13)", "", "Permission denied"],
     ["rg: ./odd\nname: Permission denied (os error 13)", "odd\nname", "Permission denied"],
     ["rg: ./a: b: IO error for operation on ./a: b: I/O error (os error 5)", "a: b", "I/O error"],
-  ])("%j", (message, path, reason) => {
+  ])("include %j", (message, path, reason) => {
     expect(parseFileError(message)).toEqual({ path, reason });
   });
 
@@ -16,7 +16,7 @@ describe("messages from ripgrep about files", () => {
     "rg: regex parse error:\n    (?:foo()\n    ^\nerror: unclosed group",
     "rg: unrecognized file type: klingon",
     "rg: error parsing glob '[z-a': invalid range; 'z' > 'a'",
-  ])("is not %j", (message) => {
+  ])("do not include %j", (message) => {
     expect(parseFileError(message)).toBeUndefined();
   });
 });

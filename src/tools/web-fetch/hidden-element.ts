@@ -57,7 +57,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
     const [, alpha] = /(?:,[^,)]*,[^,)]*,|\/)\s*([\d.]+%?)\s*\)$/.exec(text) ?? [];
     return /^transparent|^#(?:[\da-f]{3}0|[\da-f]{6}0[\da-f])$/.test(text) || share(alpha ?? "") < 0.1;
   };
-  /** Converts colors in any common notation to a single one. */
+  /** Converts a color from any common notation to a single one. */
   const colour = (text: string): string => {
     const named: Record<string, string> = { white: "#ffffff", black: "#000000" };
     const short = /^#([\da-f])([\da-f])([\da-f])$/.exec(text);

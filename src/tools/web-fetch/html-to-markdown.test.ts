@@ -26,7 +26,7 @@ describe("htmlToMarkdown", () => {
     expect(text).not.toContain("javascript");
   });
 
-  it("returns a page that takes too long as plain text", async () => {
+  it("falls back to plain text for a page that takes too long", async () => {
     const html = `${"<div>".repeat(200_000)}deep words${"</div>".repeat(200_000)}`;
     const { text } = await htmlToMarkdown(html, "https://example.com/", { ...quiet, limitMs: 500 });
     expect(text).toContain("deep words");

@@ -47,14 +47,14 @@ const rows = readFileSync(join(import.meta.dirname, "fixtures/attacks.jsonl"), "
   .map((line) => JSON.parse(line) as Row);
 const family = (name: string) => rows.filter((row) => row.family === name).map((row) => [row.id, row] as const);
 
-describe("attack rows", () => {
+describe("URLs in the attack corpus", () => {
   it.each([...family("ssrf-literal"), ...family("scheme-exfil")])("%s is refused", async (_id, { url }) => {
     const tool = createWebFetchTool({ lookup: async () => [{ address: "127.0.0.1", family: 4 }] });
     const output = await tool.run({ url }, testContext({ allow: () => true }));
     expect(output.isError, textOfOutput(output)).toBe(true);
   });
 
-  it.each(family("ssrf-redirect"))("%s never gets past the first host", async (_id, { location = "" }) => {
+  it.each(family("ssrf-redirect"))("%s is not followed past the first host", async (_id, { location = "" }) => {
     const { port, seen } = await serve((_request, response) => response.writeHead(302, { location }).end());
     const looked: string[] = [];
     const lookup: WebFetchDependencies["lookup"] = async (name) => {
@@ -89,7 +89,7 @@ describe("attack rows", () => {
   });
 });
 
-describe("addresses", () => {
+describe("WebFetch, before it connects,", () => {
   it("rejects a name if one of its addresses is private", async () => {
     const tool = createWebFetchTool({
       lookup: async () => [

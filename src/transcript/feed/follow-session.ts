@@ -64,7 +64,7 @@ interface FollowedFile {
   /** Ids of the last lines that were read and returned. */
   read: number;
   returned: number;
-  /** Latest time of any line so far, because the clock may have been set back. */
+  /** Latest time of any line so far. The last line can be earlier if the clock was set back. */
   latest: number;
 }
 

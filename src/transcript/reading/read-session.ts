@@ -14,7 +14,7 @@ export interface ReadSession {
   readonly sessionId: string;
   agents(): Promise<readonly AgentId[]>;
   read(agentId: AgentId): Promise<readonly Line[]>;
-  /** Returns the same lines, with the numbers of lines in the file that can't be read and were skipped. */
+  /** Returns the same lines as `read`, and the numbers of the lines that can't be read and were skipped. */
   readAll(agentId: AgentId): Promise<{ readonly lines: readonly Line[]; readonly skipped: readonly number[] }>;
   /** Returns the first line of a subagent's transcript, without reading the others. Undefined if there is none. */
   readCreated(agentId: AgentId): Promise<EventOf<"agent.created"> | undefined>;

@@ -118,7 +118,7 @@ function pathWithin(directory: { readonly descriptor: number; readonly path: str
 type ListResult = Awaited<ReturnType<Workspace["list"]>>;
 
 const MAX_ENTRIES = 100_000;
-/** Maximum number of entries whose sizes are looked up, because each lookup is a system call. */
+/** Maximum number of entries whose sizes are looked up. Each lookup is a system call. */
 const MAX_SIZES = 5_000;
 
 /** Lists a directory in no particular order. `size` is -1 if it was not looked up. */

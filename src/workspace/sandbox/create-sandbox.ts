@@ -58,7 +58,7 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
         wasOn = true;
         return { kind: "on" };
       }
-      // Commands that were judged while there was a sandbox must never run without one.
+      // Commands that were allowed because there was a sandbox must never run without one.
       const kind = wasOn ? "missing" : absent;
       if (wasOn) opening = undefined;
       const what = kind === "missing" ? "Commands can't run" : "Commands run";

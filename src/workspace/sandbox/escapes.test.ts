@@ -97,7 +97,7 @@ describe.runIf(hasSandbox)("files that control programs outside the sandbox", ()
     ["settings by renaming", "mv .claude c && mkdir .claude && echo x > .claude/settings.json"],
     ["a startup file", "echo x > .envrc"],
     ["a startup file by removing it", "rm -f .envrc && echo x > .envrc"],
-  ])("include %s, which can't be changed", async (_, command) => {
+  ])("can't be changed: %s", async (_, command) => {
     const look = (): Buffer =>
       execFileSync("tar", ["cf", "-", "--mtime=@0", "--sort=name", ".git", ".claude", ".envrc"], { cwd: place.root });
     const before = look();

@@ -27,7 +27,7 @@ describe("a refused write", () => {
     ["bash: line 1: .git/hooks/pre-commit: Read-only file system", "/w/proj/.git/hooks is read-only for commands"],
     ["mv: cannot move 'c' to '.envrc': Device or resource busy", "/w/proj/.envrc is read-only for commands"],
     ["mv: cannot move '.git' to 'g': Device or resource busy", "can't move or remove /w/proj/.git"],
-  ])("%s", (output, said) => {
+  ])("is explained: %s", (output, said) => {
     expect(explainRefusal(`before\n${output}\nafter`, facts)).toContain(said);
   });
 

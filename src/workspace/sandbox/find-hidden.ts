@@ -6,7 +6,7 @@ import { isWithin } from "../../lib/index.ts";
 export interface SearchBounds {
   readonly entries: number;
   readonly milliseconds: number;
-  /** Maximum number of paths, because each one needs a mount. */
+  /** Maximum number of paths to hide. Each one needs a mount. */
   readonly found: number;
 }
 

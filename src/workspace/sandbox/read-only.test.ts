@@ -43,17 +43,20 @@ describe.runIf(hasSandbox)("a read-only command", () => {
 
   it.each([
     ["the workspace", () => "echo x > escaped"],
-    ["a new directory of the workspace", () => "mkdir escaped"],
+    ["the workspace by adding a directory", () => "mkdir escaped"],
     ["the git directory", () => "touch .git/escaped; git init -q; git add -A"],
-    ["what settings let other commands write", (top: string) => `touch ${top}/cache/escaped`],
+    ["a directory that settings let other commands write to", (top: string) => `touch ${top}/cache/escaped`],
     ["the directory above", () => "touch ../escaped"],
     ["the home directory", () => "touch ~/escaped"],
     ["the scratch directory", (top: string) => `touch ${top}/state/scratch/escaped`],
-    ["/proc/self/root", (top: string) => `touch /proc/self/root${top}/project/escaped`],
-    ["a remount", (top: string) => `mount -o remount,rw ${top}/project; mount -o remount,rw /; touch escaped`],
-    ["another namespace", () => `unshare -Urm sh -c 'mount -o remount,rw /; touch escaped'`],
+    ["files through /proc/self/root", (top: string) => `touch /proc/self/root${top}/project/escaped`],
+    [
+      "files after a remount",
+      (top: string) => `mount -o remount,rw ${top}/project; mount -o remount,rw /; touch escaped`,
+    ],
+    ["files in another namespace", () => `unshare -Urm sh -c 'mount -o remount,rw /; touch escaped'`],
     ["the mode of a file", () => "chmod 777 kept; echo x > kept"],
-    ["a removed file", () => "rm -rf kept .git"],
+    ["files by removing them", () => "rm -rf kept .git"],
   ])("can't change %s", async (_, command) => {
     const cache = join(place.top, "cache");
     mkdirSync(cache);

@@ -79,7 +79,7 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
     [".git/info", "../more/info", "more/info", "echo x > .git/info/attributes"],
     [".claude", "conf", "conf", "mkdir conf/agents; mv conf c"],
     [".vscode", "conf", "conf", "echo x > .vscode/tasks.json"],
-  ])("%s: targets can't be changed", async (name, target, directory, command) => {
+  ])("protect their targets from changes: %s", async (name, target, directory, command) => {
     rmSync(at(".git/info"), { recursive: true });
     mkdirSync(at(directory), { recursive: true });
     link(target, name);
@@ -164,8 +164,8 @@ describe.runIf(hasSandbox && existsSync("/dev/shm"))("with the state directory o
   });
 });
 
-describe.runIf(hasSandbox)("after a session that was killed", () => {
-  it("files that its commands created are moved aside by the next session, except files that it wrote itself", async () => {
+describe.runIf(hasSandbox)("after a session was killed,", () => {
+  it("the next session moves aside files that its commands created, but not files that Retinue wrote", async () => {
     const state = join(place.top, "state");
     mkdirSync(state, { recursive: true });
     const program = bundleProgram(join(import.meta.dirname, "run-until-killed.test-support.ts"));

@@ -299,7 +299,11 @@ describe("a worktree that can't be created", () => {
       ({ git }) => void git("branch", "retinue/a1"),
       /already has a branch retinue\/a1, left by an earlier run\. Inspect it .* delete it/,
     ],
-    ["a branch above it", ({ git }) => void git("branch", "retinue"), /has a branch retinue, so.*branch -m retinue/],
+    [
+      "a branch that blocks its name",
+      ({ git }) => void git("branch", "retinue"),
+      /has a branch retinue, so.*branch -m retinue/,
+    ],
     [
       "something in its place",
       ({ home, write }) => void write({ "worktrees/shop-1/a1/x": "" }, home),

@@ -6,7 +6,7 @@ import { askGit, type Environment, type Git, openGit, pathBelow, pathsOf, runGit
 import { baselinePath, isInUse, type WorktreeRecord } from "./record.ts";
 
 export type WorktreeState =
-  /** The worktree is unchanged since its creation. */
+  /** The worktree has not changed since it was created. */
   | { readonly kind: "clean" }
   | {
       readonly kind: "changed";

@@ -41,7 +41,7 @@ export interface AttackPlace {
   list(options: { readonly trust: boolean }): Promise<AgentList>;
 }
 
-/** Tests each named row in a new place with its files: the result must be acceptable, and no part of it may run. */
+/** Tests each named row in a new place with its files: the result must be acceptable, and nothing in it may run. */
 export function attackRows(attacks: Readonly<Record<string, Attack>>): void {
   it.each(Object.entries(attacks))("%s", async (id, attack) => {
     const row = rows.find((each) => each.id === `DEFINITIONS-${id}`);

@@ -145,7 +145,7 @@ function rawUpgrade(path: string, headers: Record<string, string>): string {
     .join("")}\r\n`;
 }
 
-describe("tokens", () => {
+describe("the server (tokens)", () => {
   it("refuses wrong tokens of every length, and still lets the right one in", async () => {
     const server = await startServer();
     const agent = new Agent({ keepAlive: true, maxSockets: 8 });
@@ -259,7 +259,7 @@ describe("tokens", () => {
   });
 });
 
-describe("connections", () => {
+describe("the server (connections)", () => {
   it("listens on the loopback interface only, unless TLS or an option says otherwise", async () => {
     const server = await startServer();
     expect(new URL(server.url).hostname).toBe("127.0.0.1");
@@ -423,7 +423,7 @@ describe("connections", () => {
   });
 });
 
-describe("answers", () => {
+describe("the server (answers)", () => {
   const bash = (command: string) => said([{ tool: "Bash", input: { command } }]);
 
   async function asked(commands: readonly string[], settings: object = {}) {
@@ -494,7 +494,7 @@ describe("answers", () => {
   });
 });
 
-describe("slow clients", () => {
+describe("the server (slow clients)", () => {
   it("drops a client that never reads, while the others get everything", async () => {
     const at = newPlace();
     const sessionId = "long";
