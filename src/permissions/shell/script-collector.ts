@@ -157,7 +157,7 @@ export class ScriptCollector {
   }
 
   private inBackground(node: SyntaxNode): void {
-    if (this.isRepeated) this.caution ??= "it starts any number of processes at once";
+    if (this.isRepeated) this.caution ??= "it can start an unlimited number of processes at once";
     this.directories.inSubshell(() => this.node(node));
   }
 
