@@ -306,7 +306,7 @@ export class ScriptCollector {
     const { value } = node;
     const words = value.type === "Word" ? [value] : value.elements;
     if (words.some(({ text }) => /^['"]?([/~]|.*\.\.\/).*[*?[]/.test(text)))
-      this.caution ??= "a variable may expand to names outside the workspace";
+      this.caution ??= "a variable may expand to paths outside the workspace";
     if (value.type === "Word") {
       const read = this.word(value);
       return node.append === true || node.index !== undefined ? undefined : read;

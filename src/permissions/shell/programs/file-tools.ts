@@ -259,7 +259,7 @@ function readTree(words: readonly ShellWord[]): Effects {
   const isSpread = ({ text, open }: ShellWord, index: number) =>
     open === undefined && /^-[^-]/.test(text) && (end === -1 || index < end);
   const open = words.findIndex((word) => word.open !== undefined && /^-[^-]/.test(word.lead));
-  const unclear = open === -1 ? [] : [unknownCode("some options of tree are known only to the shell", open)];
+  const unclear = open === -1 ? [] : [unknownCode("only the shell knows some of the options of tree", open)];
   return [...readSpread(tree, words, { name: "tree", isSpread }), ...unclear];
 }
 
