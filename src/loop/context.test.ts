@@ -106,7 +106,7 @@ describe("the size of the context", () => {
     expect(estimated(context, 1_000)).toBeLessThanOrEqual(2_000);
   });
 
-  it("counts an image by its cost, not its bytes", () => {
+  it("includes the token cost of an image, not its bytes", () => {
     const image = { type: "image" as const, mediaType: "image/png" as const, data: "A".repeat(1_000_000) };
     const state = foldAll([started, { type: "prompt.received", content: [image], from: "person" }]);
     expect(expected(state)).toBeLessThan(2_000);
@@ -183,7 +183,7 @@ describe("a compaction", () => {
     expect(expected(state)).toBe(300);
   });
 
-  it("includes the pending turn in the remaining size, whatever its size", () => {
+  it("counts the pending turn as part of the remaining size, however long the turn is", () => {
     fc.assert(
       fc.property(fc.nat(500), fc.integer({ min: 600, max: 2_000 }), (tokens, after) => {
         const state = foldAll([started, prompt(words(tokens)), compacted(after)]);

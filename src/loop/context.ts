@@ -183,7 +183,7 @@ function tokensOf(context: ContextState): number {
 
 const sizes = new WeakMap<Message, number>();
 
-/** Returns the cached size of a message. The remembered messages are needed again before each request. */
+/** Returns the size of a message. Sizes are cached, because the same messages are measured before each request. */
 function rememberedSize(message: Message | undefined): number {
   if (message === undefined) return 0;
   const size = sizes.get(message) ?? sizeOf(message);

@@ -146,7 +146,7 @@ function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopSt
   return isKnown ? { ...state, awaited: [...state.awaited, runId] } : state;
 }
 
-/** Applies the resumption of a subagent, with or without a call by this agent. */
+/** Applies the resumption of a subagent, whether or not this agent made the call that resumed it. */
 function agentResumed(state: LoopState, { callId, agentId, runId, by, replaces }: EventOf<"agent.resumed">): LoopState {
   if (callId !== undefined) return withCall(state, callId, { status: "started", agentId, resumes: runId });
   // A run that continues an interrupted run replaces it. If a person resumed the agent, the earlier run's report is

@@ -28,7 +28,7 @@ it("a hook's change to a call also applies in a process that resumes the run", (
   expect(state.calls[0]?.call).toEqual({ callId, name: "Bash", inputJson: '{"command":"ls"}' });
 });
 
-it("only a hook that allows a call grants it", () => {
+it("a call is granted only by a hook that allows it", () => {
   expect(foldAll([...asked, { ...ran, decision: "allow" }]).calls[0]?.granted).toBe(true);
   expect(foldAll([...asked, { ...ran, decision: "deny" }]).calls[0]?.granted).toBeUndefined();
 });

@@ -80,7 +80,7 @@ describe("next", () => {
     ]);
   });
 
-  it("ends when the model makes no more calls", () => {
+  it("ends the run when the model makes no more calls", () => {
     expect(next(foldAll([started, prompt, requested(1), answer(1, [])]))).toEqual({ kind: "end", reason: "done" });
   });
 
@@ -95,7 +95,7 @@ describe("next", () => {
     expect(next(state)).toMatchObject({ kind: "end", reason: "max_turns" });
   });
 
-  it("ends as refused if the model refuses", () => {
+  it("ends the run as refused if the model refuses to answer", () => {
     const state = foldAll([started, prompt, requested(1), answer(1, [], "refusal")]);
     expect(next(state)).toEqual({ kind: "end", reason: "refused", message: "answer 1" });
   });
@@ -109,7 +109,7 @@ describe("next", () => {
     expect(next(foldAll([answer(3, [])], again))).toEqual({ kind: "end", reason: "done" });
   });
 
-  it("continues automatically after the provider paused", () => {
+  it("continues automatically after the provider has paused", () => {
     const state = foldAll([started, prompt, requested(1), answer(1, [], "pause")]);
     expect(next(state)).toEqual({ kind: "request", turn: 2 });
   });
@@ -156,7 +156,7 @@ describe("repeated calls", () => {
 });
 
 describe("facts and totals", () => {
-  it("come from the runtime", () => {
+  it("are computed from the recorded events", () => {
     const state = foldAll([
       started,
       prompt,
@@ -322,7 +322,7 @@ describe("recovery after a lost process", () => {
     expect(userTurn(resumed)).toBeUndefined();
   });
 
-  it("also reports a started call from an interrupted run that was ended", () => {
+  it("also reports a started call if the interrupted run has already been ended", () => {
     const broken = foldAll([
       started,
       prompt,

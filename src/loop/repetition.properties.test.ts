@@ -239,11 +239,14 @@ describe("a run", () => {
     );
   });
 
-  it.each(news.map((event) => [event.type, event] as const))("starts a new count after %s", (_, event) => {
-    const turns = repeat(7, [[read()]]);
-    const { warnings, end } = run([...turns, event, ...turns]);
-    expect([warnings, end]).toEqual([[3, 10], undefined]);
-  });
+  it.each(news.map((event) => [event.type, event] as const))(
+    "starts a new count of repetitions after %s",
+    (_, event) => {
+      const turns = repeat(7, [[read()]]);
+      const { warnings, end } = run([...turns, event, ...turns]);
+      expect([warnings, end]).toEqual([[3, 10], undefined]);
+    },
+  );
 
   it("never ends without a warning about the same calls", () => {
     fc.assert(

@@ -31,12 +31,12 @@ const ended: EventOf<"model.ended"> = {
 const openAfter = (...events: readonly DurableEvent[]): readonly UnderWay[] => events.reduce(foldUnderWay, []);
 
 describe("requests in progress", () => {
-  it("are charged their reservation and the cost of earlier attempts", () => {
+  it("are charged at their reserved cost, plus the cost of earlier attempts", () => {
     const open = openAfter(requested, retried(usage(1_000, 5_000)), retried(), retried(usage(900, 4_000)));
     expect(chargeOf(open)).toEqual({ usage: usage(2_900, 15_000), costUsd: expect.closeTo(0.14) });
   });
 
-  it("end with their responses, whatever the outcome", () => {
+  it("end when their responses are recorded, whatever the outcome", () => {
     expect(openAfter(requested, retried(usage(1, 1)), ended)).toEqual([]);
     expect(openAfter(requested, { type: "spend.recorded", usage: noUsage, estimated: true })).toEqual([]);
     const both = openAfter(searching, requested);

@@ -100,7 +100,7 @@ describe("an MCP server that misbehaves", () => {
     expect(later.tools.map(({ declaration }) => declaration.name)).not.toContain("mcp__s__echo");
   });
 
-  it("is given its start time in addition to the call limit if a call has to restart it", async () => {
+  it("gets time to start in addition to the call limit if a call has to restart it", async () => {
     const { connection } = await connect({ crashAtCall: 1 }, { limits: { startMs: 9_000, callMs: 4_000 } });
     const [tool] = connection.tools;
     expect(tool?.timeoutMs?.({})).toBe(4_000);
@@ -108,7 +108,7 @@ describe("an MCP server that misbehaves", () => {
     expect(tool?.timeoutMs?.({})).toBe(13_000);
   });
 
-  it("leaves no processes behind, even with many servers in a row", async () => {
+  it("leaves no processes behind, even if it is started many times in a row", async () => {
     const servers = createTestServers({});
     made.push(servers);
     for (let count = 0; count < 10; count++) {

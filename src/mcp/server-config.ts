@@ -3,7 +3,7 @@ import type { McpServerConfig, McpWebServerConfig, OwnMcpServer, StdioMcpServerC
 
 export type CheckedServer =
   | { readonly ok: true; readonly config: McpServerConfig }
-  /** The message continues a sentence that names the server, and does not end with a full stop. */
+  /** The message continues a sentence that names the server, and does not end with a period. */
   | { readonly ok: false; readonly message: string };
 
 /** Checks an entry in `mcpServers`. Unknown keys are ignored, because other programs use the file too. */

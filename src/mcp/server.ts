@@ -179,7 +179,7 @@ function orAborted(start: Promise<OpenedLink>, signal: AbortSignal): Promise<Ope
   });
 }
 
-/** Adds a full stop, unless the reason ends with the output of a program. */
+/** Adds a period, unless the reason ends with the output of a program. */
 export function asSentence(reason: string): string {
   return reason.endsWith("\n") ? reason.trimEnd() : `${reason.replace(/\.$/, "")}.`;
 }

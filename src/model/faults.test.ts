@@ -259,14 +259,14 @@ describe.each(dialects)("tool calls in a response, %s", (dialect) => {
 });
 
 describe.each(dialects)("damaged streams, %s", (dialect) => {
-  it("replace bytes that are not UTF-8 with U+FFFD", async () => {
+  it("have bytes that are not UTF-8 replaced with U+FFFD", async () => {
     const server = await serve({ script: [{ content: "before and after", fault: { kind: "invalid-utf8" } }] });
     const { outcome } = await callerFor(server.url, dialect).call();
     const [block] = outcome.ok ? outcome.message.content : [];
     expect(block?.type === "text" && block.text).toContain("\ufffd");
   });
 
-  it("tolerate any event that arrives twice", async () => {
+  it("may contain any event twice", async () => {
     for (let event = 0; event < 9; event += 1) {
       const server = await serve({
         script: [{ content: [{ text: ["ab", "cd"] }], fault: { kind: "duplicate-event", event } }],

@@ -193,7 +193,7 @@ function usageOf(
   return { ...usage, outputTokens: Math.max(usage.outputTokens, received) };
 }
 
-/** Collects the remains of failed attempts: the longest partial response, and every token that was paid for. */
+/** Collects what failed attempts leave behind: the longest partial response, and every token that was paid for. */
 function createLost() {
   let partial: readonly AssistantBlock[] = [];
   let longest = 0;

@@ -185,8 +185,8 @@ interface RecordedResult {
 }
 
 /**
- * Returns the results of earlier calls. Leaves out calls that failed before the user said "continue", so that they are
- * made again, because most of them were interrupted.
+ * Returns the results of earlier calls. Leaves out calls that failed before the user said "continue", because most
+ * of them were interrupted; they are made again.
  */
 function collectResults(
   messages: readonly Message[],

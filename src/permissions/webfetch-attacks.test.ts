@@ -25,7 +25,7 @@ function judge(url: string, { allow = [], deny = [] }: Row["setup"]): string {
   return decide({ toolName: "WebFetch", accesses: accesses("WebFetch", { url }), resolved: [], policy }).effect;
 }
 
-describe("attack rows", () => {
+describe("WebFetch attacks", () => {
   it.each(rows.filter(({ setup }) => setup.server === undefined).map((row) => [row.id, row] as const))(
     "%s",
     (_, { input, setup, acceptable }) => expect(acceptable).toContain(judge(input.url, setup)),

@@ -11,7 +11,7 @@ import type {
 
 /**
  * Lets a program answer approval questions. The signal fires when the question no longer needs an answer. If it was
- * answered, for example by another process, the signal's reason is the valid `ApprovalAnswer`.
+ * answered, for example by another process, the signal's reason is the `ApprovalAnswer` that applies.
  */
 export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<GivenAnswer>;
@@ -21,7 +21,9 @@ export interface Approvals {
 export interface Inbox {
   /** Adds a question. Resolves when other processes can see it. Has no effect if the question already exists. */
   request(question: ApprovalQuestion): Promise<void>;
-  /** Answers a question. Returns the valid answer, or undefined if the question is not open and has no answer. */
+  /**
+   * Answers a question. Returns the answer that applies, or undefined if the question is not open and has no answer.
+   */
   answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
   withdraw(requestId: string, reason: string): Promise<void>;
   answerTo(requestId: string): ApprovalAnswer | undefined;
@@ -31,7 +33,7 @@ export interface Inbox {
   open(): readonly ApprovalQuestion[];
   /** Returns the rules from "always" answers in this session. Returns the same list until a rule is added. */
   rules(): readonly Rule[];
-  /** Sends a command to the process that has the session. Has no effect if an earlier command has the same id. */
+  /** Sends a command to the process that has the session open. Has no effect if an earlier command has the same id. */
   send(command: Command): Promise<void>;
   /** Returns the commands that have no receipt yet, oldest first. */
   commands(): readonly Command[];
@@ -46,7 +48,7 @@ export interface Inbox {
   watch(onChange: () => void, options?: { readonly idle?: boolean }): () => void;
 }
 
-/** The valid answer to a question: the one just given, or an earlier one from another process. */
+/** The answer that applies to a question: the one just given, or an earlier one from another process. */
 export interface CountedAnswer {
   readonly answer: ApprovalAnswer;
   readonly isOwn: boolean;

@@ -37,9 +37,10 @@ export interface WorkerPort {
 }
 
 /**
- * A change in the connection to a remote worker. `connected`: for the first time, or again before it was lost. `lost`:
- * it did not return in time, was stopped or was restarted; its sessions can no longer be used. `returned`: connected
- * after it was lost, so that sessions can be opened again.
+ * A change in the connection to a remote worker. `connected`: it connected for the first time, or reconnected in time.
+ * `reconnecting`: the connection broke, and the worker may still return in time. `lost`: the worker did not return in
+ * time, was stopped or was restarted; its sessions can no longer be used. `returned`: it connected again after it was
+ * lost, so that sessions can be opened again.
  */
 export type WorkerChange = "connected" | "reconnecting" | "lost" | "returned";
 
@@ -121,7 +122,7 @@ export interface WorkerSessionOptions {
 
 /** The part of a session that runs on the worker's machine. */
 export interface WorkerSession {
-  /** Directories outside the workspace that agents may read, such as the one for temporary files of commands. */
+  /** Directories outside the workspace that agents may read, such as the one for commands' temporary files. */
   readonly readableRoots: readonly string[];
   readonly environment: EnvironmentFacts;
   /** Returns the executor for the worker's tools in a directory: the workspace or a worktree. */

@@ -19,7 +19,7 @@ const head: Head = {
 const helperHead: Head = { ...head, tools: [], system: "You help." };
 const prices: Prices = { input: 4, output: 20, cacheRead: 0.4, cacheWrite: 5 };
 
-describe("explaining a lost cache", () => {
+describe("the explanation of cache misses", () => {
   const cases: [Partial<Head>, string][] = [
     [
       { tools: [{ name: "Read", description: "Reads files", inputSchema: { type: "object" } }] },

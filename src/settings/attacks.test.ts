@@ -57,7 +57,7 @@ describe("before a project is trusted, its files can't loosen, set or run anythi
   });
 });
 
-describe("no project can", () => {
+describe("what no project can do, trusted or not", () => {
   const never = [
     ["DEFINITIONS-010", "run a helper for keys"],
     ["DEFINITIONS-011", "run a helper for credentials"],
@@ -70,7 +70,7 @@ describe("no project can", () => {
     ["DEFINITIONS-036", "replace the sandbox programs"],
     ["DEFINITIONS-037", "turn off the sandbox"],
   ];
-  it.each(never)("%s: %s, trusted or not", (id) => {
+  it.each(never)("%s: %s", (id) => {
     const row = rows.find((each) => each.id === id);
     const { origins, notices } = place(row?.setup.files ?? {}).read({ trusted: true });
     expect(origins).toEqual([]);

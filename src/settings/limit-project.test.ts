@@ -54,7 +54,7 @@ describe("an untrusted project", () => {
   );
 });
 
-it("lists a limited number of ignored keys", () => {
+it("a message lists only a limited number of ignored keys", () => {
   const keys = Object.fromEntries(Array.from({ length: 2_000 }, (_, index) => [`key${index}`, 1]));
   const [off = ""] = readSettings(projectWith(keys)).untrusted;
   expect(off).toContain("and 1990 more");

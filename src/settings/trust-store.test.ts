@@ -46,7 +46,7 @@ describe("createTrustStore", () => {
     expect(statSync(join(stateHome, "trust.json")).mode & 0o777).toBe(0o600);
   });
 
-  it("trusts everything below a directory, but nothing above or next to it, and no other spelling", async () => {
+  it("trusts everything below a directory, but nothing above or next to it, and is case-sensitive", async () => {
     const store = createTrustStore({ stateHome: directory() });
     await store.add("/x/project");
     for (const path of ["/x/project", "/x/project/nested", "/x/project/a/b/c"]) {
@@ -87,7 +87,7 @@ describe("createTrustStore", () => {
     expect(store.approvedHash("/a/b", { kind: "hooks", name: "f" })).toBeUndefined();
   });
 
-  it("does not follow git metadata, nor a link in place of a trusted directory", async () => {
+  it("does not extend trust through git metadata, or through a link that replaces a trusted directory", async () => {
     const root = directory();
     const [trusted, other] = [join(root, "trusted"), join(root, "other")];
     mkdirSync(trusted);

@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { createCast, createScriptedModel, type ScriptedAnswer } from "./scripted-model.ts";
 
-describe("A scripted model", () => {
+describe("a scripted model", () => {
   it.each([
     [{ content: "Hello." }, 'Answer 2 of the scripted model has an unknown field "content". Use { text: "Hello." }'],
     ["Hello.", "Answer 2 of the scripted model is not an object."],

@@ -37,7 +37,7 @@ describe("a budget", () => {
     const run = await retinue(["-p", "MAIN: go", "--max-tokens", "100000"], { ...createPlace(), server });
     expect(run.code).toBe(0);
     const [line = "", ...others] = run.stderr.trimEnd().split("\n");
-    expect(line).toMatch(/^retinue: The session has used [\d,]+ tokens of 100,000 tokens \(8\d%\)/);
+    expect(line).toMatch(/^retinue: The session has used [\d,]+ tokens, 8\d% of its limit of 100,000 tokens\./);
     expect(line).toContain("--max-tokens");
     expect(others).toEqual([]);
   });

@@ -193,7 +193,7 @@ describe("the model", () => {
     expect(await session.prompt("MAIN: two").result).toMatchObject({ text: "Two.", model: "scripted-2" });
     await session.close();
     expect(other.requests("PART")).toHaveLength(1);
-    expect(JSON.stringify(other.requests("MAIN")[0])).toContain("You now run as the model");
+    expect(JSON.stringify(other.requests("MAIN")[0])).toContain("Your model is now");
   });
 
   it("must be known to a provider", async () => {

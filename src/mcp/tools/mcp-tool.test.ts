@@ -4,7 +4,7 @@ import type { JsonSchema } from "../../protocol/index.ts";
 import type { Server } from "../server.ts";
 import { createMcpTool, resultContent } from "./mcp-tool.ts";
 
-it("leaves properties that the schema does not list to the server, unless the schema forbids them", () => {
+it("a tool accepts properties that its schema does not list, unless the schema forbids them", () => {
   const accepted = (inputSchema: JsonSchema) =>
     createMcpTool(
       { name: "t", description: "", inputSchema, readOnly: true },

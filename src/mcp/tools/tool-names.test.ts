@@ -31,7 +31,7 @@ describe("names of MCP tools", () => {
     );
   });
 
-  it("are equally safe for input properties", () => {
+  it("are made safe for input properties, too", () => {
     expect(nameProperties(["$filter", "_filter", "user.id"]).get("$filter")).toMatch(/^_filter_[0-9a-f]{8}$/);
     fc.assert(
       fc.property(names, (members) => {
@@ -42,7 +42,7 @@ describe("names of MCP tools", () => {
     );
   });
 
-  it("do not depend on the order", () => {
+  it("do not depend on the order of the servers", () => {
     fc.assert(
       fc.property(names, (servers) => {
         const there = nameServers(servers);

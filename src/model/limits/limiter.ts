@@ -84,7 +84,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   let mostUndecided = Number.POSITIVE_INFINITY;
   let tickets = 0;
   let active = 0;
-  /** Requests that were accepted and did not fail afterwards. */
+  /** Number of requests that were accepted and did not fail afterwards. */
   let accepted = 0;
   /** Number of consecutive overloads, and the value of `accepted` at the latest one. */
   let overloads = { inRow: 0, accepted: 0 };

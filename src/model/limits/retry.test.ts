@@ -34,7 +34,7 @@ describe("the delay before a retry", () => {
     );
   });
 
-  it("is skipped after the last attempt for the kind of failure, and the error gives the number of attempts", () => {
+  it("is skipped after the last attempt that the kind of failure allows; the error says how many there were", () => {
     const situation = { policy: defaultRetryPolicy, random: () => 0 };
     for (const [retry, attempts] of [
       ["no", 1],

@@ -227,7 +227,7 @@ describe("Anthropic-compatible servers", () => {
     });
   });
 
-  it("may not report the lifetime of cache writes, so the requested one is assumed", async () => {
+  it("may leave out the lifetime of cache writes, in which case the requested one is assumed", async () => {
     const usage = { input_tokens: 1, cache_creation_input_tokens: 30 };
     const caller = callerFor(await answering(event({ type: "message_start", message: { usage } }) + stop), "anthropic");
     const prompt = promptOf();

@@ -69,7 +69,7 @@ describe("the description of a model", () => {
     expect([without("openai", "gpt-5.1"), without("gateway", "gpt-6-sol")]).toEqual([false, false]);
   });
 
-  it("is listed with its tiers and price, models with a tier first", () => {
+  it("is listed with its tiers and price; models with a tier come first", () => {
     const models = { small: "gpt-6-luna", medium: "gpt-6-sol", large: "gpt-6-sol" };
     const listed = knownModels({ ...provider("openai"), models });
     expect(listed.slice(0, 3).map(({ model, tiers }) => [model, tiers])).toEqual([

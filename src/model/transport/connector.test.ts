@@ -142,7 +142,7 @@ describe("connections to one origin", () => {
     expect(sockets).toHaveLength(2);
   });
 
-  it("that the server has closed are replaced at once, without trying another idle one", async () => {
+  it("that the server has closed are replaced immediately, without trying another idle one", async () => {
     const used = new Set<Socket>();
     const { url, sockets } = await serveRaw((path, socket) => {
       if (used.has(socket)) socket.resetAndDestroy();

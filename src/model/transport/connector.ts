@@ -31,7 +31,7 @@ export interface ResponseHead {
   readonly headers: IncomingHttpHeaders;
 }
 
-/** `end` or `failed` is called last, and exactly once unless the exchange is dropped or let go. */
+/** `end` or `failed` is called last, and exactly once unless `drop` or `letGo` is called first. */
 export interface ExchangeListener {
   /**
    * Called when the request has a connection, or one is being opened. From then on, silence is attributed to the
@@ -154,7 +154,7 @@ function exchange(sent: HttpRequest, { agent, limit, proxy, onResponse, ...optio
     let receivedBefore = 0;
     request = opened;
     opened.on("socket", (socket) => {
-      // A connection that was let go may be used again without having been idle.
+      // After `letGo`, a connection may be used again without having been idle.
       socket.ref();
       receivedBefore = socket.bytesRead;
     });

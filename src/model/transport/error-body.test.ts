@@ -49,7 +49,7 @@ describe("the body of an error", () => {
   });
 });
 
-describe("a gateway that compresses its errors", () => {
+describe("an error that a gateway has compressed", () => {
   /** Answers the first request with this error, and all later ones successfully. */
   const serveError = async (status: number, body: Buffer, headers: Record<string, string> = {}) => {
     let requests = 0;
@@ -80,7 +80,7 @@ describe("a gateway that compresses its errors", () => {
     expect(count()).toBe(2);
   });
 
-  it("is quoted, and its error message determines the error code", async () => {
+  it("is quoted, and its message determines the error code", async () => {
     const { url, count } = await serveError(400, gzipSync(error("prompt is too long: 208310 tokens")));
     const call = await callerFor(url, "openai").call();
     expect(call.outcome).toMatchObject({
@@ -97,7 +97,7 @@ describe("a gateway that compresses its errors", () => {
     expect(call.progress).toContainEqual({ type: "retried", retry: expect.objectContaining({ status: 503 }) });
   });
 
-  it("is quoted if it refuses the list of models", async () => {
+  it("is quoted if the request for the list of models is refused", async () => {
     const { url } = await serveError(403, gzipSync(error("This project is archived.")));
     const list = await listModels(providerAt(url, "openai"), { connections: connectionsForTest() });
     expect(list).toEqual({ ok: false, message: expect.stringContaining("This project is archived") });

@@ -10,7 +10,7 @@ const of = (status: number, message: string, headers = {}) =>
     info,
   );
 
-describe("the meaning of an error status", () => {
+describe("the classification of an error response", () => {
   it.each([
     [400, "prompt is too long: 208310 tokens > 200000 maximum", "context_overflow"],
     [400, "input length and `max_tokens` exceed context limit: 190000 + 20000 > 200000", "context_overflow"],

@@ -78,7 +78,10 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
     failure(code, { message, status, retry });
 
   if (spendCap.test(text) || status === 402) {
-    return make("spend_cap", `${provider} refused this account${said}. Check its credit and spending limit.`);
+    return make(
+      "spend_cap",
+      `${provider} refused to serve this account${said}. Check the account's credit and spending limit.`,
+    );
   }
   if (status === 401 || status === 403) return make("auth", `${provider} denied access${said}. ${keyCure(info)}.`);
   if (status === 413 || (status < 500 && status !== 429 && overflow.test(text))) {

@@ -108,7 +108,7 @@ function errorReceiver({ status, headers }: ResponseHead, { info, now }: Receive
 
 function tooLarge(info: ProviderInfo, maxAnswerBytes: number): Failure {
   const megabytes = Math.max(1, Math.floor(maxAnswerBytes / 1_000_000));
-  const message = `${info.provider} sent more than ${megabytes} MB for one response. Ask for less at once, or check that ${info.host} is a model server.`;
+  const message = `${info.provider} sent more than ${megabytes} MB for one response. Ask for less in one request, or check that ${info.host} is a model server.`;
   return failure("protocol", { message });
 }
 

@@ -24,7 +24,7 @@ export function* gitHistory({ path, commits: count }: HistoryRequest): Job {
     git(`show --stat=90 --format=%h%x09%s ${newest.join(" ")}`),
   ]);
   const oldest = commits.at(-1);
-  const title = `${plural(commits.length, "commit")} of ${path === "." ? "this repository" : path}, ${oldest?.date} to ${commits[0]?.date}`;
+  const title = `${plural(commits.length, "commit")} in ${path === "." ? "this repository" : path}, ${oldest?.date} to ${commits[0]?.date}`;
   const text = compose(title, [
     { heading: "Commits, newest first", lines: commitLines(commits) },
     kindSection(commits),

@@ -132,7 +132,7 @@ describe("the git history", () => {
     workspace.put({ "src/main.ts": "changed\n" });
     workspace.git("commit", "-q", "-am", "fix(main): say less");
     const { report, calls } = await workspace.talk("What changed recently?");
-    expect(report).toContain("# 2 commits of this repository, 2024-03-01 to 2024-03-01");
+    expect(report).toContain("# 2 commits in this repository, 2024-03-01 to 2024-03-01");
     expect(report).toMatch(/newest first\n- [0-9a-f]+ +2024-03-01 +Ada +fix\(main\): say less/);
     expect(report).toContain("- kinds: feat 1, fix 1");
     expect(report).toContain("- areas: main 1, parse 1");
@@ -144,7 +144,7 @@ describe("the git history", () => {
       calls.every((call) => call.name === "Bash" && /^\{"command":"git (log|show --stat|status)/.test(call.input)),
     ).toBe(true);
     const one = await workspace.talk("last 1 commits in src/parse.ts");
-    expect(one.report).toContain("# 1 commit of src/parse.ts");
+    expect(one.report).toContain("# 1 commit in src/parse.ts");
   });
 
   it("is reported as missing outside a git repository", async () => {
@@ -176,7 +176,7 @@ describe("a direct request", () => {
   });
 });
 
-describe("an unsupported request", () => {
+describe("a request that can't be carried out", () => {
   it.each([
     ["Where is parseSettings defined?", "# parseSettings: could not be searched for"],
     ["Search for 'timeout'", '# "timeout": could not be searched for'],
@@ -184,7 +184,7 @@ describe("an unsupported request", () => {
     ["Read nothing.txt", "# nothing.txt could not be read"],
     ["Summarise src/nothing.ts", "# src/nothing.ts: not found"],
     ["List files in nowhere", "# nowhere could not be listed"],
-  ])("fails, and does not look like an answer: %s", async (request, title) => {
+  ])("ends with a report that can't be mistaken for an answer: %s", async (request, title) => {
     const poor = createOfflineWorkspace({ without: ["Grep", "Glob"] });
     try {
       const { report, stopReason } = await poor.talk(request);
@@ -197,7 +197,7 @@ describe("an unsupported request", () => {
   });
 
   it.each(["Where is '' defined?", "Where is  defined?", "Find files named ''", "Search for ''"])(
-    "includes a search for an empty name: %s",
+    "is refused without any calls if it searches for an empty name: %s",
     async (request) => {
       const { stopReason, calls } = await workspace.talk(request);
       expect([stopReason, calls]).toEqual(["refusal", []]);
@@ -205,7 +205,7 @@ describe("an unsupported request", () => {
   );
 });
 
-it("counts the files in the git history that are left out", async () => {
+it("the report on the git history says how many files it leaves out", async () => {
   workspace.put(Object.fromEntries(Array.from({ length: 20 }, (_, index) => [`many/${index}.txt`, "x\n"])));
   workspace.git("init", "-q");
   workspace.git("add", "many");

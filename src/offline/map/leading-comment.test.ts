@@ -14,12 +14,12 @@ describe("leadingComment", () => {
     ["only its first paragraph", "//! Finds leaves.\n//!\n//! More.\n", "1 Finds leaves."],
     ["a block", "/*!\nRegex glue.\n*/\npub fn x() {}", "2 Regex glue."],
     [
-      "a comment after a licence",
+      "a comment after a license",
       "/*\n * Copyright 2020\n */\n\n/**\n * @file Brews tea.\n * @author Ada\n */\n",
       "6 Brews tea.",
     ],
-    ["lines after a licence", "# Copyright 2020 Ada\n# SPDX-License-Identifier: MIT\n\n# Counts.\nx = 1", "4 Counts."],
-    ["nothing in a licence", "// Copyright 2020\n// All rights reserved.\nexport {};", ""],
+    ["lines after a license", "# Copyright 2020 Ada\n# SPDX-License-Identifier: MIT\n\n# Counts.\nx = 1", "4 Counts."],
+    ["nothing from a license", "// Copyright 2020\n// All rights reserved.\nexport {};", ""],
     [
       "a docstring below a #! line",
       '#!/usr/bin/env python3\n# -*- coding: utf-8 -*-\n"""\nBoils water.\n"""\nimport os',
@@ -43,7 +43,7 @@ describe("leadingComment", () => {
     ],
     ["no comment below code", "import a from 'b';\n// About x.\nconst x = 1;", ""],
     ["no author", "# Author: Ada\n# Contact: a@b.c\n\nx = 1", ""],
-    ["nothing in nothing", "", ""],
+    ["nothing from an empty file", "", ""],
   ])("returns %s", (_, text, expected) => {
     expect(commentIn(text)).toBe(expected);
   });

@@ -6,7 +6,7 @@ import type { Package } from "./find-packages.ts";
 import type { Manifest } from "./manifests/manifest.ts";
 import type { Survey } from "./survey-files.ts";
 
-/** All the information that a map is written from. */
+/** All the information that goes into a map. */
 export interface MapFindings {
   readonly path: string;
   readonly top: Listing;

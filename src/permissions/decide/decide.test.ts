@@ -108,7 +108,7 @@ describe("built-in rules", () => {
   });
 });
 
-describe("lists", () => {
+describe("rule lists", () => {
   it("apply deny before ask before allow, in any order and scope", () => {
     expect(write("a", { rules: [["allow", "Write"]] })).toBe("allow");
     expect(

@@ -51,7 +51,7 @@ export function suggestRule(toolName: string, input: JsonObject): string | undef
   return list.length === 0 ? tool : ruleFor(tool, list[0]!);
 }
 
-/** How the model can write a call so that it needs no approval, by built-in rule. Not part of the reason for users. */
+/** Advice on how to write a call that needs no approval, by built-in rule. The model gets it; users do not. */
 const otherWays: ReadonlyMap<string, string> = new Map([
   [HIDDEN_COMMAND, "Write it without variables, substitutions, eval or aliases in place of program names."],
   [TRACKED_FILES, "To print other files, name them after `--`."],

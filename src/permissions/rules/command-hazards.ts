@@ -137,7 +137,7 @@ function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): string 
   if (/^[A-Za-z][\w+.-]*:(\/\/|:)/.test(value)) return "an argument is a URL that can refer to files or programs";
   if (/(^|[/:=@{,])\.\.([/},]|$)/.test(value)) return "an argument leaves its directory with `..`";
   if (word.open === "glob" && /[{,][/~]/.test(value)) return "an argument expands to a path outside the workspace";
-  if (/^@?\//.test(value) && rootOf(value, context) === undefined) return "an argument is outside the workspace";
+  if (/^@?\//.test(value) && rootOf(value, context) === undefined) return "an argument is a path outside the workspace";
   return undefined;
 }
 

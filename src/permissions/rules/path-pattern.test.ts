@@ -95,4 +95,6 @@ it.each([
   [".env*", { name: ".env", whole: false }],
   ["**/*.pem", { name: ".pem", whole: false }],
   ["**", undefined],
-])("finds the characteristic name of %s", (pattern, expected) => expect(identifyingName(pattern)).toEqual(expected));
+])("identifyingName finds the characteristic name in %s", (pattern, expected) =>
+  expect(identifyingName(pattern)).toEqual(expected),
+);

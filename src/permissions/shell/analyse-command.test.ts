@@ -179,7 +179,7 @@ describe("text that can't be analyzed", () => {
   });
 });
 
-it("splits known words like bash", () => {
+it("splits known words as bash does", () => {
   const piece = fc.oneof(
     fc.stringMatching(/^[\w./:=,+@%^-]{1,6}$/),
     fc.string({ maxLength: 6 }).map((text) => `'${text.replaceAll("'", "\n")}'`),

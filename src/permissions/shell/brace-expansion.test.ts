@@ -18,12 +18,12 @@ it.each([
   ["{a..Z}", undefined],
 ])("%s", (code, expected) => expect(expandBraces(code)).toEqual(expected));
 
-it("does not treat quoted text as braces", () => {
+it("brace expansion does not treat quoted text as braces", () => {
   const text = JSON.stringify({ text: "a".repeat(60_000) });
   expect(analyseCommand(`echo '${text}'`).obscure).toBeUndefined();
 });
 
-it("gives up before an expansion becomes too large", () => {
+it("brace expansion gives up before the result becomes too large", () => {
   for (const word of [
     "{a,b}".repeat(25_000),
     "{1..99999}".repeat(9_000),
@@ -33,7 +33,7 @@ it("gives up before an expansion becomes too large", () => {
   expect(analyseCommand(`echo ${"{a,b,c,d,e} ".repeat(9_000)}`).obscure).toBeTypeOf("string");
 });
 
-it("returns the same words as bash", () => {
+it("brace expansion returns the same words as bash", () => {
   const piece = fc.constantFrom(
     ..."{ } , a b 1 - .. {a,b} {1..3} {01..3} {c..a} {3..-1..2} {} \\{ \\, \\} \\a ',' \"}\" '' '{a,b}' 'x y'".split(
       " ",

@@ -11,6 +11,6 @@ it.each([
   "{touch,x}",
   "a;touch x",
   "$'\\164ouch' x",
-])("finds touch in %j", (command) => {
+])("a loose reading finds touch in %j", (command) => {
   expect(looseReadings(command).some((reading) => reading.words().includes("touch"))).toBe(true);
 });

@@ -157,7 +157,7 @@ export class ScriptCollector {
   }
 
   private inBackground(node: SyntaxNode): void {
-    if (this.isRepeated) this.caution ??= "it starts any number of processes at once";
+    if (this.isRepeated) this.caution ??= "it can start an unlimited number of processes at once";
     this.directories.inSubshell(() => this.node(node));
   }
 
@@ -306,7 +306,7 @@ export class ScriptCollector {
     const { value } = node;
     const words = value.type === "Word" ? [value] : value.elements;
     if (words.some(({ text }) => /^['"]?([/~]|.*\.\.\/).*[*?[]/.test(text)))
-      this.caution ??= "a variable may expand to names outside the workspace";
+      this.caution ??= "a variable may expand to paths outside the workspace";
     if (value.type === "Word") {
       const read = this.word(value);
       return node.append === true || node.index !== undefined ? undefined : read;

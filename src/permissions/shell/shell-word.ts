@@ -121,7 +121,7 @@ class Reading {
     if (parts !== undefined) for (const part of parts) this.part(part, false);
     else {
       this.source(text);
-      if (decode(this.code) !== value) this.findings.obscure("shells parse one of its words differently");
+      if (decode(this.code) !== value) this.findings.obscure("different shells parse one of its words differently");
     }
   }
 
@@ -217,7 +217,7 @@ class Reading {
           this.variable(part, part.parameter, quoted);
         else this.atom({ text: part.text, quoted, splits: !quoted });
         if (quoted && hasSingleQuote(part))
-          this.findings.obscure("shells parse quotes in a quoted expansion differently");
+          this.findings.obscure("different shells parse quotes in a quoted expansion differently");
         this.parameter(part);
         return;
       case "ArithmeticExpansion":
@@ -228,7 +228,8 @@ class Reading {
         return;
       case "CommandExpansion":
         this.atom({ text: part.text, quoted, splits: !quoted });
-        if (part.text.startsWith("${")) this.findings.obscure("shells parse a substitution in braces differently");
+        if (part.text.startsWith("${"))
+          this.findings.obscure("different shells parse a substitution in braces differently");
         this.findings.script(part.script);
         return;
       case "ProcessSubstitution":
@@ -243,7 +244,7 @@ class Reading {
         return;
       case "ExtendedGlob":
         this.atom({ text: part.text, quoted, splits: true });
-        this.findings.obscure("shells parse one of its words differently");
+        this.findings.obscure("different shells parse one of its words differently");
         this.inside(part);
         return;
     }

@@ -14,7 +14,7 @@ describe("hooks", () => {
     });
   });
 
-  it("can have no matcher, a time limit and arguments", () => {
+  it("can have a time limit and arguments, and need no matcher", () => {
     const entry = { type: "command", command: "node", args: ["a.js"], timeout: 5 };
     expect(readHookEntries({ Stop: [entry] }).hooks).toEqual([
       { event: "Stop", command: "node", args: ["a.js"], timeoutSeconds: 5 },

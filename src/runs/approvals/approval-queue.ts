@@ -52,7 +52,7 @@ export interface ApprovalQueueOptions {
 }
 
 export interface SessionApprovals extends ApprovalQueue {
-  /** Answers a question. Returns the valid answer, or undefined if there is no such question. */
+  /** Answers a question. Returns the answer that applies, or undefined if there is no such question. */
   answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
   /** Loads the questions and answers from earlier processes. */
   load(): Promise<void>;

@@ -88,8 +88,8 @@ export class BudgetAccount {
   }
 
   /**
-   * Starts counting time for an agent. Calls `onOver` when the `seconds` limit is reached while the agent works, or at
-   * once if it has already been reached.
+   * Starts counting time for an agent. Calls `onOver` when the `seconds` limit is reached while the agent works, or
+   * immediately if it has already been reached.
    */
   beginWork(work: Work): void {
     if (this.works.size === 0) this.workingSince = this.clock.monotonic();

@@ -55,9 +55,9 @@ export function refusalText(limit: BudgetLimit, line: BudgetLine, { needed, isCa
 
 export function warningText(limit: BudgetLimit, line: BudgetLine): LimitText {
   const percent = Math.floor((line.used / line.limit) * 100);
-  const state = `${amountText(limit, line.used)} of ${limitText(limit, line.limit)}`;
+  const share = `${amountText(limit, line.used)}, ${percent}% of its limit of ${limitText(limit, line.limit)}`;
   const stops = countsAgents(limit) ? "can't start more agents" : "stops and keeps the work done so far";
-  const cause = `${ownerText(line.owner)} has used ${state} (${percent}%); at the limit it ${stops}.`;
+  const cause = `${ownerText(line.owner)} has used ${share}. At the limit, it ${stops}.`;
   return { cause, message: `${cause} ${remedyText(limit, line.owner)}` };
 }
 

@@ -309,7 +309,7 @@ describe("the time limit", () => {
     expect(budget.spent().seconds).toBeGreaterThanOrEqual(0.05);
   });
 
-  it("is reported at once to agents that start later, and never to those that have stopped", async () => {
+  it("is reported immediately to agents that start later, and never to those that have stopped", async () => {
     const budget = createBudget({ limits: { seconds: 0.02 }, clock });
     let told = 0;
     const stop = budget.work(() => {
@@ -331,7 +331,7 @@ describe("the 80% warning", () => {
     const child = budget.child({}, "worker");
     for (let agent = 0; agent < 5; agent++) budget.spawn();
     expect(child.warning()).toBeUndefined();
-    expect(budget.warning()?.message).toContain("5 agents of 5 agents for one prompt");
+    expect(budget.warning()?.message).toContain("5 agents, 100% of its limit of 5 agents for one prompt");
   });
 
   it("appears once for each limit when 80% of it is used", () => {
@@ -342,13 +342,13 @@ describe("the 80% warning", () => {
     spend(child, 1);
     expect(child.warning()).toEqual({
       cause:
-        "The agent reviewer has used 40 tokens of 50 tokens (80%); at the limit it stops and keeps the work done so far. The session has used 2 requests of 2 requests (100%); at the limit it stops and keeps the work done so far.",
+        "The agent reviewer has used 40 tokens, 80% of its limit of 50 tokens. At the limit, it stops and keeps the work done so far. The session has used 2 requests, 100% of its limit of 2 requests. At the limit, it stops and keeps the work done so far.",
       message:
-        'The agent reviewer has used 40 tokens of 50 tokens (80%); at the limit it stops and keeps the work done so far. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests of 2 requests (100%); at the limit it stops and keeps the work done so far. To raise it, set budget.turns in your settings.',
+        'The agent reviewer has used 40 tokens, 80% of its limit of 50 tokens. At the limit, it stops and keeps the work done so far. To raise it, change "budget: {tokens: …}" in the definition of reviewer. The session has used 2 requests, 100% of its limit of 2 requests. At the limit, it stops and keeps the work done so far. To raise it, set budget.turns in your settings.',
     });
     expect([child.warning(), budget.warning()]).toEqual([undefined, undefined]);
     for (let index = 0; index < 4; index += 1) budget.spawn();
-    expect(budget.warning()?.message).toContain("4 agents of 5 agents for one prompt");
+    expect(budget.warning()?.message).toContain("4 agents, 80% of its limit of 5 agents for one prompt");
     budget.resetSpawns();
     for (let index = 0; index < 4; index += 1) budget.spawn();
     expect(budget.warning()?.message).toContain("4 agents");
@@ -362,7 +362,7 @@ describe("the 80% warning", () => {
 describe("reserving in turn", () => {
   const free = new AbortController().signal;
 
-  it("waits as long as only other reservations leave no room", async () => {
+  it("waits while other reservations are the only reason that there is no room", async () => {
     const budget = session({ tokens: 100 });
     const running = granted(budget.child({}, "a").reserve({ tokens: 80 }));
     const order: string[] = [];

@@ -45,7 +45,7 @@ describe("the cost estimate for a request", () => {
   });
 });
 
-it("limits a response to a quarter of the window", () => {
+it("a response is limited to a quarter of the window", () => {
   expect(longestAnswer({ window: 9_000, maxOutputTokens: 8_000 })).toBe(2_250);
   expect(longestAnswer({ window: 200_000, maxOutputTokens: 64_000 })).toBe(32_000);
 });

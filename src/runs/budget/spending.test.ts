@@ -54,7 +54,7 @@ describe("agents' spending", () => {
     expect(spentOf([lines(ended, searched)])).toMatchObject({ tokens: 2 * 43_210, turns: 2, usd: 0.2, unpriced: 0 });
   });
 
-  it("includes started agents, and counts parallel time once", () => {
+  it("includes the number of started agents, and counts parallel time once", () => {
     const long = { ...ended, milliseconds: 61_000 };
     const spent = spentOf([lines(spawned, spawned, ended), lines(failed, long, long)]);
     expect(spent).toMatchObject({ spawns: 2, turns: 3, seconds: 121 });

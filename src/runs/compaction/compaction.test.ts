@@ -173,9 +173,9 @@ describe("a missing summary", () => {
   ];
   const cases: [string, ScriptedStep, RegExp][] = [
     ["an error", { error: { code: "overloaded", message: "The model is overloaded." } }, /The model is overloaded\)\./],
-    ["no words", { calls: [{ name: "Read", input: {} }] }, /wrote no summary/],
+    ["no text", { calls: [{ name: "Read", input: {} }] }, /wrote no summary/],
     ["a refusal", { text: "No.", stopReason: "refusal" }, /refused/],
-    ["too many words", { text: words(2_000) }, /too long/],
+    ["a summary that is too long", { text: words(2_000) }, /too long/],
     ["a request that does not fit", { error: { code: "context_overflow", message: "Too long." } }, /Too long/],
   ];
   it.each(cases)("is replaced with a digest and a notice (reason: %s)", async (_, step, why) => {

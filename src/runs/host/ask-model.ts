@@ -65,7 +65,8 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
   const given = await model.call({ prompt, maxTokens, callId, signal, repeat }, emit);
   clocks.modelEnded();
   await settled();
-  // The next run asks again. With half an answer in the conversation, it would have nothing to do.
+  // A parked run sends the request again when it continues, so its partial response is not kept: a conversation that
+  // ends with a response would leave the next run nothing to do.
   const isParked = signal.aborted && outlet.cause() === "parked";
   const outcome = given.ok
     ? { ...given, usage: countedUsage(given, prompt) }

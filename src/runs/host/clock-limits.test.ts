@@ -9,23 +9,23 @@ describe("clockLimits", () => {
     ["a background subagent", { background: true }, { idleMs: 300_000 }],
     ["the main agent", { isMain: true }, { idleMs: 300_000 }],
     [
-      "a foreground subagent with settings",
+      "a foreground subagent with limits in the settings",
       { settings: { subagents: { timeoutSeconds: 60, idleSeconds: 30 } } },
       { idleMs: 30_000, wallMs: 60_000, atWall: "unless-background" },
     ],
-    ["one without a limit", { settings: { subagents: { timeoutSeconds: 0 } } }, { idleMs: 300_000 }],
+    ["a foreground subagent without a limit", { settings: { subagents: { timeoutSeconds: 0 } } }, { idleMs: 300_000 }],
     [
-      "the main agent with settings",
+      "the main agent with limits in the settings",
       { isMain: true, settings: { subagents: { timeoutSeconds: 60, idleSeconds: 30 } } },
       { idleMs: 30_000 },
     ],
     [
-      "one whose definition has a timeout",
+      "a foreground subagent whose definition has a timeout",
       { definition: { timeoutMs: 1_000 }, settings: { subagents: { timeoutSeconds: 0 } } },
       { idleMs: 300_000, wallMs: 1_000 },
     ],
     [
-      "the same in the background",
+      "a background subagent whose definition has a timeout",
       { definition: { timeoutMs: 1_000 }, background: true },
       { idleMs: 300_000, wallMs: 1_000 },
     ],
@@ -35,12 +35,12 @@ describe("clockLimits", () => {
       { idleMs: 300_000, wallMs: 300_000, atWall: "background" },
     ],
     [
-      "one whose definition has a timeout, while a user is present",
+      "a foreground subagent whose definition has a timeout, while a user is present",
       { definition: { timeoutMs: 1_000 }, mayDetach: true },
       { idleMs: 300_000, wallMs: 1_000 },
     ],
     [
-      "a waiting main agent",
+      "a main agent with a limit on waiting",
       { isMain: true, settings: { background: { waitSeconds: 0 } } },
       { idleMs: 300_000, waitMs: 0 },
     ],
@@ -50,11 +50,11 @@ describe("clockLimits", () => {
       { idleMs: 300_000 },
     ],
     [
-      "the same as the main agent",
+      "a main agent whose definition has a timeout",
       { definition: { timeoutMs: 1_000 }, isMain: true },
       { idleMs: 300_000, wallMs: 1_000 },
     ],
-  ])("%s", (_, input, limits) => {
+  ])("returns the limits of %s", (_, input, limits) => {
     expect(clockLimits({ ...subagent, ...input })).toEqual(limits);
   });
 });

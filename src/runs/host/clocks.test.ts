@@ -304,7 +304,7 @@ describe("any run", () => {
   });
 });
 
-describe("with real timers", () => {
+describe("a clock with real timers", () => {
   const clock = { monotonic: () => performance.now() };
 
   it("fires", async () => {

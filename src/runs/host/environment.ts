@@ -102,7 +102,7 @@ function describeChanges(told: ToldEnvironment, now: ToldEnvironment): string {
   const changes = [
     told.date === now.date ? "" : `The date is now ${now.date}.`,
     told.directory === now.directory ? "" : `Your working directory is now ${shown(now.directory)}.`,
-    told.model === now.model ? "" : `You now run as the model ${now.model}.`,
+    told.model === now.model ? "" : `Your model is now ${now.model}.`,
     told.mode === now.mode && told.approvable === now.approvable ? "" : `The permission mode is now ${modeText(now)}`,
   ].filter((text) => text !== "");
   return changes.length === 0 ? "" : `[${changes.join(" ")}]`;

@@ -59,7 +59,7 @@ export function createRun(
     stop,
     cause: () => stopCause,
   };
-  // Keeps the process alive if nothing else does, such as while a run in a program is waiting for approval.
+  // Keeps the process alive if nothing else does, for example while a run in a program is waiting for approval.
   const alive = setInterval(() => {}, LONGEST_INTERVAL);
   const result = produce(outlet).finally(() => {
     clearInterval(alive);

@@ -87,7 +87,7 @@ export class Thread {
   private isAtFork = false;
   private inheritedRequests = 0;
   private readonly uncleanedRuns = new Set<RunId>();
-  /** States before runs that the user went back to, by the ids of their `run.started` lines. */
+  /** Conversations as they were before the runs that the user went back to, by the id of each `run.started` line. */
   private readonly earlier = new Map<LineId, Moment>();
   private readonly queue: RecordQueue<LoopState>;
 

@@ -42,7 +42,7 @@ export interface McpTransport {
   crash(): void;
 }
 
-/** Creates a test server without a transport. Each instance stands for one start of the server. */
+/** Creates a test server without a transport. Each instance represents one start of the server. */
 export function createMcpServer(behaviour: McpBehaviour) {
   let calls = 0;
   let changed = false;
@@ -160,7 +160,7 @@ function call(
       const progressToken = (params["_meta"] as { progressToken?: unknown } | undefined)?.progressToken;
       const progress = { progressToken, progress: 1, total: 2, message: "Half" };
       transport.send({ jsonrpc: "2.0", method: "notifications/progress", params: progress });
-      // An answer sent right after the notification would overtake it.
+      // Send no answer, because one sent right after the notification would overtake it.
       return undefined;
     }
     case "members":

@@ -29,7 +29,7 @@ describe("package.json", () => {
     expect(commandsIn("package.json", text, beside)).toEqual(expected);
   });
 
-  it("prefers its own package manager to any lock file", () => {
+  it("uses the package manager that it names, even if there is another one's lock file", () => {
     const named = JSON.stringify({ packageManager: "pnpm@9.1.0+sha", scripts: { start: "node ." } });
     expect(commandsIn("package.json", named, ["yarn.lock"])).toEqual(["pnpm start"]);
   });

@@ -97,7 +97,7 @@ export function readPyproject({ path, page, beside }: ManifestSource): Manifest 
   };
 }
 
-/** Reads setup.cfg, or setup.py as far as its values are on separate lines. */
+/** Reads setup.cfg or setup.py. From setup.py, reads only values that are on separate lines. */
 export function readSetup({ path, page }: ManifestSource): Manifest {
   const isScript = baseName(path) === "setup.py";
   const entries = parseToml(page).filter(({ section }) => isScript || section === "metadata");

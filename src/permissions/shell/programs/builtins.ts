@@ -112,8 +112,8 @@ function checkExport({ operands }: ArgumentReading): Effects {
 }
 
 /**
- * Reads a builtin that sets variables. `let` and the options -i and -n make bash evaluate values too, and getopts
- * treats only its second operand as a name.
+ * Reads the arguments of a builtin that sets variables. `let` and the options -i and -n make bash evaluate values too,
+ * and getopts treats only its second operand as a name.
  */
 function readAssigning(words: readonly ShellWord[]): Effects {
   const name = words[0]!.text;
@@ -160,7 +160,10 @@ function readSet(words: readonly ShellWord[]): Effects {
   return isStrict && given.length > 0 ? [] : [{ kind: "change", reason: "set changes how the shell works", at: 0 }];
 }
 
-/** Reads `test`. `-v` and `-R` evaluate a name, so no operator may come from a variable and no word may split. */
+/**
+ * Reads the arguments of `test`. `-v` and `-R` evaluate a name, so no operator may come from a variable and no word may
+ * split.
+ */
 function readTest(given: readonly ShellWord[]): Effects {
   // Longer expressions are accepted if all their words and operators are known.
   if (

@@ -236,7 +236,10 @@ function readDd(words: readonly ShellWord[]): Effects {
 
 const ddKeys = new Set("bs cbs conv count ibs iflag iseek obs oflag oseek seek skip status".split(" "));
 
-/** Also reads the old form of tar: in `tar xfI archive program`, the values of all letters follow the first word. */
+/**
+ * Reads the arguments of tar, even in the old form without a dash: in `tar xfI archive program`, the values of all
+ * letters follow the first word.
+ */
 function readTar(words: readonly ShellWord[]): Effects {
   const isOld = words[1]?.open === undefined && /^[A-Za-z]+$/.test(words[1]?.text ?? "");
   const isStoring = words.some(
@@ -248,14 +251,15 @@ function readTar(words: readonly ShellWord[]): Effects {
 }
 
 /**
- * Reads tree. An option letter takes its value from the following words, wherever in its own word the letter occurs.
+ * Reads the arguments of tree. An option letter takes its value from the following words, no matter where in its own
+ * word the letter occurs.
  */
 function readTree(words: readonly ShellWord[]): Effects {
   const end = words.findIndex(({ text }) => text === "--");
   const isSpread = ({ text, open }: ShellWord, index: number) =>
     open === undefined && /^-[^-]/.test(text) && (end === -1 || index < end);
   const open = words.findIndex((word) => word.open !== undefined && /^-[^-]/.test(word.lead));
-  const unclear = open === -1 ? [] : [unknownCode("some options of tree are known only to the shell", open)];
+  const unclear = open === -1 ? [] : [unknownCode("only the shell knows some of the options of tree", open)];
   return [...readSpread(tree, words, { name: "tree", isSpread }), ...unclear];
 }
 

@@ -28,7 +28,7 @@ function readTerm(
 ): number {
   const { text, open } = words[index]!;
   if (open !== undefined) {
-    effects.push(unknownArgument("only the shell knows a test or an action of find", index));
+    effects.push(unknownArgument("only the shell knows what an argument of find means", index));
     return index + 1;
   }
   if (/^-(exec|execdir|ok|okdir)$/.test(text)) {

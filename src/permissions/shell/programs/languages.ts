@@ -171,7 +171,7 @@ function checkMake({ operands, options }: ArgumentReading): Effects {
     .map(({ at }): CommandEffect => ({ kind: "run", reason: "a make variable can name a program to run", at }));
   const read = options
     .filter(({ option, word }) => option === "--makefile" && /^(-|\/dev\/(stdin|fd\/\d+))$/.test(word.text))
-    .map(({ at }) => hiddenRun("make runs commands that it reads", at));
+    .map(({ at }) => hiddenRun("make runs commands that it reads from its input", at));
   return [...variables, ...read];
 }
 

@@ -135,8 +135,9 @@ function checkDate({ operands }: ArgumentReading): Effects {
 }
 
 /**
- * Reads `ps`. Without a dash, `e` shows the environment of every process. If ps can't parse its options, it reads them
- * again as if they had no dashes, so `-e` is accepted only with other options that ps can parse together with it.
+ * Reads the arguments of `ps`. Without a dash, `e` shows the environment of every process. If ps can't parse its
+ * options, it reads them again as if they had no dashes, so `-e` is accepted only with other options that ps can parse
+ * together with it.
  */
 function readPs(words: readonly ShellWord[]): Effects {
   const given = words.slice(1).map(({ text, open }) => (open === undefined ? text : "?"));

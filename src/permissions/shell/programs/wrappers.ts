@@ -61,8 +61,8 @@ export const wrappers: readonly (readonly [string, ProgramSpec])[] = [
 const launcher: ProgramSpec = { does: "program", operands: "data*" };
 
 /**
- * Reads a program that runs others in a way that is not analyzed. Its words are searched for anything that rules
- * restrict, unless the program, or a shell that it starts, reads the commands from its input.
+ * Reads the arguments of a program that runs others in a way that is not analyzed. Its words are searched for anything
+ * that rules restrict, unless the program, or a shell that it starts, reads the commands from its input.
  */
 function readLauncher(words: readonly ShellWord[]): Effects {
   const name = words[0]!.text.slice(words[0]!.text.lastIndexOf("/") + 1);
@@ -77,7 +77,9 @@ function readLauncher(words: readonly ShellWord[]): Effects {
     /^(at|batch|crontab)$/.test(name) ||
     (!hasText && (!hasCommand || startsShell || /^(su|runuser|script)$/.test(name)));
   const effects = readArguments(launcher, words, { from: 1, name });
-  return isTold && !isQuestion ? [...effects, hiddenRun(`${name} runs commands that it reads`, 0)] : effects;
+  return isTold && !isQuestion
+    ? [...effects, hiddenRun(`${name} runs commands that its arguments do not show`, 0)]
+    : effects;
 }
 
 function needCommand({ name, effects }: ArgumentReading): Effects {
@@ -133,8 +135,8 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
 }
 
 /**
- * Reads xargs. Its input replaces every placeholder in the command, or is appended to the command. If there are options
- * for both, versions of xargs differ in which they do, so both are assumed.
+ * Reads the arguments of xargs. Its input replaces every placeholder in the command, or is appended to the command. If
+ * there are options for both, versions of xargs differ in which they do, so both are assumed.
  */
 function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
   const { effects, options } = sortArguments(xargs, words, { from: 1, name: "xargs" });
@@ -146,7 +148,13 @@ function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
     .map(({ at }) => unknownProgram("only the shell knows what xargs replaces with its input", at));
   const crowded = options
     .filter(({ option, word }) => option === "--max-procs" && !isFewProcesses(word))
-    .map(({ at }): CommandEffect => ({ kind: "change", reason: "xargs starts any number of processes at once", at }));
+    .map(
+      ({ at }): CommandEffect => ({
+        kind: "change",
+        reason: "xargs can start an unlimited number of processes at once",
+        at,
+      }),
+    );
   const complete = effects.map((effect) => {
     if (effect.kind !== "run" || effect.words === undefined) return effect;
     const filled = effect.words.map((word) => placeholders.reduce((each, name) => fill(each, name, input), word));

@@ -24,7 +24,7 @@ describe("requests that the Anthropic API accepts", () => {
     ["a string as content", { messages: [{ role: "user", content: "Hi" }] }],
     ["consecutive messages of one role", { messages: [user(text("a")), user(text("b"))] }],
     [
-      "calls and results, then words",
+      "calls and results, then text",
       talk(assistant(text("a"), use("t1"), use("t2")), user(result("t2"), result("t1"), text("go on"))),
     ],
     [
@@ -87,7 +87,7 @@ describe("requests that the Anthropic API rejects", () => {
       "without `tool_result` blocks immediately after: t2",
     ],
     ["an unanswered call at the end", talk(assistant(use("t1"))), "immediately after: t1"],
-    ["words before the result", talk(assistant(use("t1")), user(text("a"), result("t1"))), "immediately after: t1"],
+    ["text before the result", talk(assistant(use("t1")), user(text("a"), result("t1"))), "immediately after: t1"],
     [
       "a late result",
       talk(assistant(use("t1")), user(text("a")), assistant(text("b")), user(result("t1"))),
