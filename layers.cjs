@@ -76,8 +76,8 @@ const modules = {
   },
   schedules: { modules: shared, packages: ["croner"], builtins: true },
   server: {
-    modules: [...shared, "link", "app", "client", "schedules"],
-    packages: ["hono", "@hono/node-server", "ws", "zod"],
+    modules: [...shared, "app", "client", "schedules"],
+    packages: ["hono", "@hono/node-server", "zod"],
     builtins: true,
   },
   cli: {

@@ -1,5 +1,5 @@
 // Owns: assembling the modules into a session with its model, tools, policy and transcript. No other module does this.
-// Does not own: any other behavior. Called by: cli, and programs that embed Retinue (src/index.ts).
+// Does not own: any other behavior. Called by: cli, server, and programs that embed Retinue (src/index.ts).
 
 export type { HookFunction, HookFunctionAnswer as HookAnswer, HookInput } from "../hooks/index.ts";
 export { UserError } from "../lib/index.ts";

@@ -1,6 +1,6 @@
 // Owns: conversations as immutable bytes (heads, segments, chunks, serializers, forks, marks, fingerprints,
 // compaction). Does not own: when to compact or fork (runs), how bytes are transmitted (model), how they are stored
-// (transcript). Called by: runs, and model through the Prompt port.
+// (transcript). Called by: runs, reports, and model for the wire formats.
 export { Chain, canFollowSummary, type PackedChain, type WrittenPrompt } from "./chain.ts";
 export {
   type CacheDifference,

@@ -1,6 +1,6 @@
 // Owns: the definitions of a session: agents, skills, plugins, context files, memory index and the built-in agents.
 // Does not own: what agents may do (permissions), resolving definitions into runnable agents (agents).
-// Called by: agents, runs, app.
+// Called by: worker, runs, app.
 export { type BuiltInChoice, builtInAgents, compactLimits } from "./built-in/built-in-agents.ts";
 export type { PromptEnvironment } from "./built-in/standard-agents.ts";
 export { type Catalog, type CatalogEntry, createCatalog, type Override } from "./catalog/create-catalog.ts";

@@ -194,13 +194,8 @@ describe("execute", () => {
     const asked = call("Write", { file_path: "a", content: "x" });
     const { callId, inputJson } = asked;
     const attempt = async (grant: { callId: string; inputJson: string }, rules: Policy = policy()) =>
-      (
-        await executor([writer()]).execute(
-          { agentId: "main", call: asked, policy: rules, grant: { ...grant, by: "person" } },
-          silent,
-          never,
-        )
-      ).outcome;
+      (await executor([writer()]).execute({ agentId: "main", call: asked, policy: rules, grant }, silent, never))
+        .outcome;
     expect(await attempt({ callId: "c2", inputJson })).toBe("denied");
     expect(await attempt({ callId, inputJson: `${inputJson} ` })).toBe("denied");
     expect(await attempt({ callId, inputJson }, policy({}, ["deny", "Edit(a)"]))).toBe("denied");
@@ -321,7 +316,7 @@ describe("authorize", () => {
 
   const granted = async (access: Parameters<ToolContext["authorize"]>[0], rules: Policy) => {
     const asked = call("WebFetch", { url: "https://example.com/a" });
-    const grant = { callId: asked.callId, inputJson: asked.inputJson, by: "person" } as const;
+    const grant = { callId: asked.callId, inputJson: asked.inputJson };
     const result = await executor([asking(access)]).execute(
       { agentId: "main", call: asked, policy: rules, grant },
       silent,
@@ -416,7 +411,7 @@ describe("combined executors", () => {
     const asked = call("Read", { file_path: "/old/r1.txt" });
     const outcomeFor = async (own: Policy, grant?: Grant) =>
       (await combine().execute({ agentId: "main", call: asked, policy: own, grant }, silent, never)).outcome;
-    const grant = { callId: asked.callId, inputJson: asked.inputJson, by: "person" } as const;
+    const grant = { callId: asked.callId, inputJson: asked.inputJson };
     expect(await outcomeFor(policy({ pool: ["Grep"] }))).toBe("denied");
     expect(await outcomeFor(policy({}, ["ask", "Read"]))).toBe("denied");
     expect(await outcomeFor(policy({}, ["ask", "Read"]), grant)).toBe("ok");

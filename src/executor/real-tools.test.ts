@@ -64,7 +64,7 @@ async function call(name: string, input: object, more: CallOptions = {}) {
   };
   calls += 1;
   const asked = { callId: `c${calls}`, name, inputJson: JSON.stringify(input) };
-  const grant = { callId: asked.callId, inputJson: asked.inputJson, by: "person" } as const;
+  const grant = { callId: asked.callId, inputJson: asked.inputJson };
   const request = { agentId: "main", call: asked, policy, ...(granted && { grant }) };
   const { outcome, content } = await on.execute(request, () => {}, new AbortController().signal);
   return { outcome, text: textOf(content) };

@@ -51,7 +51,7 @@ async function perform(
 ) {
   calls += 1;
   const call = toolCall(`c${calls}`, tool, input);
-  const grant = { callId: call.callId, inputJson: call.inputJson, by: "person" } as const;
+  const grant = { callId: call.callId, inputJson: call.inputJson };
   const roots = { workspaceRoots: ["/"], readableRoots: ["/"] };
   const request: ExecuteRequest = { agentId: "main", call, policy: { ...everything, ...roots, ...policy }, grant };
   const result = await session.executor(root).execute(request, () => {}, new AbortController().signal);

@@ -1,6 +1,6 @@
 // Owns: both ends of the wire between a server, on which sessions run, and workers, where the code is.
 // Does not own: what a worker does (worker), who may connect (server), when sessions are opened again (server).
-// Called by: server, and cli for `retinue worker`.
+// Called by: cli, for `retinue worker` and to give `retinue serve` its connected workers.
 export { type ConnectWorkerOptions, connectWorker } from "./connect-worker.ts";
 export { WORKER_PATH } from "./protocol.ts";
 export { WorkerLost } from "./remote-session.ts";

@@ -1,6 +1,6 @@
 // Owns: what comes next in a run (`next`) and what an event means (`fold`), as pure functions.
 // Does not own: performing operations, the bytes of messages, time.
-// Called by: runs, which performs operations and journals their events.
+// Called by: runs, which performs operations and journals their events; app and reports, which fold transcripts.
 export { inputOf } from "./call-effects.ts";
 export { type CallState, findCall } from "./call-state.ts";
 export { type ContextLimits, estimated, expectedTokens, mostExpectedTokens, sizeOf } from "./context.ts";

@@ -1,6 +1,6 @@
 // Owns: reading, checking, limiting and merging settings files, with the origin of each value; trusted directories.
 // Does not own: what a setting does, asking users to trust a directory.
-// Called by: app.
+// Called by: worker, app.
 export { checkSettings, type UnknownKey } from "./check-settings.ts";
 export { isBackgroundOff } from "./environment-settings.ts";
 export { hashApproval } from "./limit-project.ts";

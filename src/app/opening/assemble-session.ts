@@ -76,7 +76,7 @@ async function assembleWithServers(
     });
   const inbox = openSessionInbox(given, context, transcript);
   const options = keepOpenRequests(given, inbox);
-  const approvals = await openApprovals(options, context, { inbox, worker });
+  const approvals = openApprovals(options, context, { inbox, worker });
   const hooks = createSessionHooks(options, context, {
     definition,
     transcript,

@@ -64,7 +64,7 @@ it.each([undefined, () => undefined])(
     const { signal } = new AbortController();
     const command = executor.execute({ agentId: "main", call, policy: bypass(cwd) }, () => undefined, signal);
     while (!existsSync(join(cwd, "begun"))) await new Promise(setImmediate);
-    const queue = await openApprovals(options, context, {
+    const queue = openApprovals(options, context, {
       inbox: openSessionInbox(options, context, transcript),
       worker,
     });

@@ -32,24 +32,22 @@ export function keepOpenRequests(options: SessionOptions, inbox: Inbox): Session
 }
 
 /** Creates a session's approval queue. A resumed session keeps the requests and answers from earlier processes. */
-export async function openApprovals(
-  { approvals, onAsk, resume, onTrouble, home }: SessionOptions,
+export function openApprovals(
+  { approvals, onAsk, onTrouble, home }: SessionOptions,
   context: SessionContext,
   { inbox, worker }: { readonly inbox: Inbox; readonly worker: WorkerSession },
-): Promise<SessionApprovals> {
+): SessionApprovals {
   const keepAndReport = async (rule: string): Promise<void> => {
     const message = await worker.keepRule(rule);
     onTrouble?.(message);
   };
-  const queue = createApprovalQueue({
+  return createApprovalQueue({
     attended: approvals !== undefined || onAsk === "wait",
     deniesBackground: context.settings.background?.approvals === "deny",
     program: approvals,
     keepRule: home === false ? undefined : keepAndReport,
-    openInbox: async () => inbox,
+    inbox,
   });
-  if (resume !== undefined) await queue.load();
-  return queue;
 }
 
 function leftOpen(count: number): string {

@@ -47,7 +47,7 @@ describe("approvals", () => {
     reason: "No rule allows it.",
     always: ["Bash(it's)"],
   };
-  const answered: RunUpdate = { ...line, type: "approval.answered", answer: "deny", by: "nobody to ask" };
+  const answered: RunUpdate = { ...line, type: "approval.answered", answer: "deny", by: "no approver" };
   const asks: RunUpdate = {
     ...requested,
     name: "AskUserQuestion",

@@ -17,7 +17,7 @@ describe("the answer to a request for approval", () => {
     [{ always: { rule: "Bash(npm *)", for: "project" } }, "you allowed it, and always in this project: Bash(npm *)"],
     [{ answer: "deny" }, "you denied it"],
     [{ answer: "deny", message: "Not on\nFridays." }, "you denied it: Not on Fridays."],
-    [{ answer: "deny", by: "nobody to ask" }, ""],
+    [{ answer: "deny", by: "no approver" }, ""],
     [{ replies: [["Blue"]] }, ""],
   ] as const)("%j is described as %j", (answer, words) => {
     expect(answerWords(call(answer), "ana")).toBe(words);

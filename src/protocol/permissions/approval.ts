@@ -54,7 +54,7 @@ export type GivenAnswer = Omit<ApprovalAnswer, "by"> & { readonly by?: string | 
 export const THE_PROGRAM = "the program";
 
 /** Recorded as the approver if no approver is available. */
-export const NO_APPROVER = "nobody to ask";
+export const NO_APPROVER = "no approver";
 
 export interface AlwaysAnswer {
   /** One of the rules in the question's `always`, or any other rule. */

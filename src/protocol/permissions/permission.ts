@@ -159,7 +159,6 @@ export interface Decision {
 export interface Grant {
   readonly callId: CallId;
   readonly inputJson: string;
-  readonly by: "person" | "rule" | "hook";
   /** Replies to the questions that the call asks. */
   readonly replies?: readonly UserReply[] | undefined;
 }

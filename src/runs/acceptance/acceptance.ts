@@ -53,7 +53,7 @@ async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceRe
     const asks = decision.effect === "ask";
     const answer = asks && request.approvals ? await ask(call, { ...request, decision }, request.approvals) : undefined;
     if (answer?.answer === "deny") return notRun(answer.message ?? denial);
-    const grant = asks ? grantOf(call, "person") : undefined;
+    const grant = asks ? grantOf(call) : undefined;
     const { agentId } = request.asker;
     const result = await executor.execute({ agentId, call, policy, grant }, () => {}, request.signal);
     const exitCode = result.facts?.command?.exitCode ?? null;

@@ -46,7 +46,7 @@ export interface ApprovalQueueOptions {
   /** If true, questions from background agents are denied. */
   readonly deniesBackground?: boolean;
   readonly program?: Approvals | undefined;
-  readonly openInbox: () => Promise<Inbox>;
+  readonly inbox: Inbox;
   /** Saves a rule for later sessions in this directory. */
   readonly keepRule?: ((rule: string) => Promise<void>) | undefined;
 }
@@ -54,8 +54,6 @@ export interface ApprovalQueueOptions {
 export interface SessionApprovals extends ApprovalQueue {
   /** Answers a question. Returns the answer that applies, or undefined if there is no such question. */
   answer(requestId: string, answer: ApprovalAnswer): Promise<CountedAnswer | undefined>;
-  /** Loads the questions and answers from earlier processes. */
-  load(): Promise<void>;
   /** From now on, stopping a run leaves its questions open, so that they can be answered later. */
   park(): void;
   /** Withdraws the questions that are still open, unless the queue is parked. */
@@ -64,39 +62,30 @@ export interface SessionApprovals extends ApprovalQueue {
 
 const unattended: ApprovalAnswer = { answer: "deny", by: NO_APPROVER };
 
-/** Creates a session's approval queue. The inbox is opened when the first question is asked. */
+/** Creates a session's approval queue on its inbox, which may contain questions and answers from earlier processes. */
 export function createApprovalQueue(options: ApprovalQueueOptions): SessionApprovals {
-  let inbox: Inbox | undefined;
-  let opening: Promise<Inbox> | undefined;
-  const open = async (): Promise<Inbox> => {
-    opening ??= options.openInbox();
-    inbox = await opening;
-    return inbox;
-  };
+  const { inbox } = options;
   let isParked = false;
+  const keepsOpen = (): boolean => isParked;
   const canAnswer = (background: boolean): boolean => options.attended && !(background && options.deniesBackground);
   return {
     attended: options.attended,
     canAnswer,
-    policyFor: addingRules(() => inbox?.rules() ?? []),
-    ask: async (question, askOptions) => {
-      const attended = canAnswer(question.background === true);
-      if (!attended && opening === undefined) {
-        await askOptions.onOpen();
-        return unattended;
-      }
-      const keepsOpen = (): boolean => isParked;
-      return waitForAnswer(question, { ...askOptions, ...options, attended, keepsOpen, inbox: await open() });
-    },
-    answer: async (requestId, answer) => (await open()).answer(requestId, answer),
-    load: async () => void (await open()),
+    policyFor: addingRules(() => inbox.rules()),
+    ask: (question, askOptions) =>
+      waitForAnswer(question, {
+        ...askOptions,
+        ...options,
+        attended: canAnswer(question.background === true),
+        keepsOpen,
+      }),
+    answer: (requestId, answer) => inbox.answer(requestId, answer),
     park: () => {
       isParked = true;
     },
     close: async () => {
       if (isParked) return;
-      const left = (await opening)?.open() ?? [];
-      for (const { requestId } of left) await inbox?.withdraw(requestId, "The session was closed.");
+      for (const { requestId } of inbox.open()) await inbox.withdraw(requestId, "The session was closed.");
     },
   };
 }
@@ -121,8 +110,7 @@ function addingRules(rules: () => readonly Rule[]): (policy: Policy) => Policy {
   };
 }
 
-interface WaitOptions extends AskOptions, Omit<ApprovalQueueOptions, "openInbox"> {
-  readonly inbox: Inbox;
+interface WaitOptions extends AskOptions, ApprovalQueueOptions {
   /** Returns whether the question stays open if the run is stopped. */
   readonly keepsOpen: () => boolean;
 }

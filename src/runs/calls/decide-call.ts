@@ -51,7 +51,7 @@ export async function decideCall(host: RunHost, made: ToolCall, policy: Policy):
     else if (verdict.kind === "deny")
       return { ...common, effect: "refused", outcome: "denied", message: verdict.message };
     else if (verdict.kind === "allow")
-      return { ...common, effect: "allow", grant: verdict.granted ? grantOf(call, "hook") : undefined };
+      return { ...common, effect: "allow", grant: verdict.granted ? grantOf(call) : undefined };
     else {
       const message = verdict.decision === decision ? denial : `This call was not approved. ${verdict.decision.reason}`;
       return { ...common, effect: "ask", decision: verdict.decision, denial: message };
@@ -61,8 +61,8 @@ export async function decideCall(host: RunHost, made: ToolCall, policy: Policy):
   return { call, requested: requestedEvent(call), effect: "refused", outcome: "denied", message };
 }
 
-export function grantOf({ callId, inputJson }: ToolCall, by: Grant["by"], replies?: Grant["replies"]): Grant {
-  return { callId, inputJson, by, replies };
+export function grantOf({ callId, inputJson }: ToolCall, replies?: Grant["replies"]): Grant {
+  return { callId, inputJson, replies };
 }
 
 interface ConsideredCall {
@@ -157,7 +157,7 @@ export async function approveCall(
     }
     const { inputJson = open.call.inputJson, replies } = answer;
     const { call } = open;
-    if (inputJson === call.inputJson) return { kind: "allowed", call, grant: grantOf(call, "person", replies) };
+    if (inputJson === call.inputJson) return { kind: "allowed", call, grant: grantOf(call, replies) };
     const decided = await decideCall(host, { ...call, inputJson }, policy);
     if (host.outlet.signal.aborted) return { kind: "cancelled" };
     if (decided.effect === "ask") {

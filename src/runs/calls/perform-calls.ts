@@ -78,7 +78,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   const known = findCall(thread.state, callId);
   // The call started before a restart and is resumed, so it needs no new decision or approval.
   if (known?.status === "started") {
-    const grant = known.granted ? grantOf(made, "person", known.replies) : undefined;
+    const grant = known.granted ? grantOf(made, known.replies) : undefined;
     return finish(host, made, ended(await execute(host, { call: made, grant })));
   }
 

@@ -2,7 +2,7 @@ import type { ResolvedAgent } from "../../agents/index.ts";
 import { next, sizeOf, userTurn } from "../../loop/index.ts";
 import type { Journal, Model, ToolExecutor } from "../../ports/index.ts";
 import { type DurableEvent, type Head, type Message, noUsage, type ToolCall } from "../../protocol/index.ts";
-import { createMemoryTranscript } from "../../transcript/index.ts";
+import { createMemoryTranscript, openInbox } from "../../transcript/index.ts";
 import { createApprovalQueue } from "../approvals/approval-queue.ts";
 import type { BudgetLimits } from "../budget/budget.ts";
 import { createBudget } from "../budget/create-budget.ts";
@@ -72,7 +72,7 @@ export async function testRun(
       cwd: "/",
       model,
       executor: {} as ToolExecutor,
-      approvals: createApprovalQueue({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
+      approvals: createApprovalQueue({ attended: false, inbox: openInbox({ path: undefined, clock }) }),
       clock,
       budget: createBudget({ limits: budget, clock }),
       limits: { idleMs: 60_000 },

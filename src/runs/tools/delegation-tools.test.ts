@@ -3,7 +3,7 @@ import { subagentFor } from "../../agents/resolve/subagent.test-support.ts";
 import { Chain } from "../../conversation/index.ts";
 import { checkSchema } from "../../lib/index.ts";
 import type { ToolContext } from "../../ports/index.ts";
-import { createMemoryTranscript } from "../../transcript/index.ts";
+import { createMemoryTranscript, openInbox } from "../../transcript/index.ts";
 import { createApprovalQueue } from "../approvals/approval-queue.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import { Dispatcher } from "../subagents/dispatcher.ts";
@@ -31,7 +31,7 @@ function sessionWith(agentId: string, maxDepth: number, words: readonly string[]
     shared: {
       sessionId: "s",
       version: "0",
-      approvals: createApprovalQueue({ attended: false, openInbox: () => Promise.reject(new Error("no inbox")) }),
+      approvals: createApprovalQueue({ attended: false, inbox: openInbox({ path: undefined, clock }) }),
       clock,
     },
     journal,
