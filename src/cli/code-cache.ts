@@ -36,10 +36,13 @@ interface CodeCacheProblem {
   readonly cure: string;
 }
 
-/** Loads a CommonJS bundle. Its compiled code is read from a file next to the bundle or in the state directory. */
+/**
+ * Loads a CommonJS bundle. Its compiled code is read from a file next to the bundle or in the state directory, if that
+ * is known.
+ */
 export function loadCompiled(
   bundle: string,
-  state: string,
+  state: string | undefined,
 ): { readonly exports: unknown; readonly codeCache: CodeCache } {
   // The bundle contains only ASCII characters, which need no decoding, and is wrapped in a function.
   const source = readFileSync(bundle, "latin1");
@@ -64,7 +67,7 @@ function rejected(file = ""): CodeCacheProblem {
 
 function findCode(
   bundle: string,
-  { source, state }: { readonly source: string; readonly state: string },
+  { source, state }: { readonly source: string; readonly state: string | undefined },
 ): Omit<CodeCache, "keep"> & { readonly code?: Uint8Array } {
   const origin = originOf(new Script("").createCachedData());
   const version = `${process.versions.v8}-${process.arch}`;
@@ -72,6 +75,7 @@ function findCode(
   const shippedCode = readCode(shipped, { origin, isShipped: true });
   if (shippedCode) return { code: shippedCode, file: shipped };
 
+  if (state === undefined) return {};
   const folder = join(state, "retinue-code-cache");
   const problem = whyUntrusted(state, folder);
   if (problem !== undefined) return { problem };
@@ -118,8 +122,11 @@ function readCode(path: string, { origin, isShipped }: Expected): Uint8Array | u
   }
 }
 
-function keepCode(script: Script, { target, state }: Pick<CodeCache, "target"> & { readonly state: string }): void {
-  if (target === undefined) return;
+function keepCode(
+  script: Script,
+  { target, state }: Pick<CodeCache, "target"> & { readonly state: string | undefined },
+): void {
+  if (target === undefined || state === undefined) return;
   try {
     writeCode(script, { target, state });
   } catch {

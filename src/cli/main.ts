@@ -23,8 +23,17 @@ if (asksOnlyForText(argv)) {
 
 async function run(): Promise<void> {
   const { loadCompiled } = await import("./code-cache.ts");
-  const { exports, codeCache } = loadCompiled(join(import.meta.dirname, "run.cjs"), stateDirectory(process.env));
+  const { exports, codeCache } = loadCompiled(join(import.meta.dirname, "run.cjs"), knownStateDirectory());
   await (exports as typeof import("./run-command.ts")).runCommand(argv, codeCache);
+}
+
+/** Returns undefined if the environment is invalid. The command reports why. */
+function knownStateDirectory(): string | undefined {
+  try {
+    return stateDirectory(process.env);
+  } catch {
+    return undefined;
+  }
 }
 
 function asksOnlyForText([first, ...rest]: readonly string[]): boolean {

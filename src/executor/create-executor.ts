@@ -1,6 +1,5 @@
 import { realpathSync } from "node:fs";
-import { homedir } from "node:os";
-import { describeError } from "../lib/index.ts";
+import { describeError, homeDirectory } from "../lib/index.ts";
 import { explainDenial, readsOnly } from "../permissions/index.ts";
 import {
   type ExecuteRequest,
@@ -52,7 +51,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   const { names = [...tools.keys()] } = options;
   const declarations = options.tools.map((tool) => tool.declaration);
   const limits = { ...defaultLimits, ...options.limits };
-  const place = { workspace, homes: homesOf(options.home ?? homedir()), advised: options.advised };
+  const place = { workspace, homes: homesOf(options.home ?? homeDirectory()), advised: options.advised };
   const judgedCalls: JudgedCalls = new WeakMap();
   const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;

@@ -9,6 +9,7 @@ export { AppendError, type AppendFile, openAppendFile } from "./files/append-fil
 export { FileCache } from "./files/file-cache.ts";
 export { type FileLock, lastOwner, lockOwner, tryLock, withFileLock } from "./files/file-lock.ts";
 export { compileGlob } from "./files/glob.ts";
+export { homeDirectory } from "./files/home-directory.ts";
 export { isWithin } from "./files/is-within.ts";
 export {
   compileSegment,

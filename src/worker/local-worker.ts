@@ -1,8 +1,8 @@
-import { homedir, platform, tmpdir } from "node:os";
+import { platform, tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { openMemory } from "../definitions/index.ts";
 import { createExecutor } from "../executor/index.ts";
-import { sweepTagged } from "../lib/index.ts";
+import { homeDirectory, sweepTagged } from "../lib/index.ts";
 import { createMcpServers } from "../mcp/index.ts";
 import type {
   Clock,
@@ -56,7 +56,7 @@ export interface LocalWorkerOptions {
 export function createLocalWorker({ root: path, ...rest }: LocalWorkerOptions): WorkerPort {
   const options = { ...rest, root: workspaceDirectory(path) };
   const { root, home, environment } = options;
-  const userHome = environment["HOME"] || homedir();
+  const userHome = homeDirectory(environment);
   checkInterrupted(options.state, options.report);
   return {
     describe: () => ({ root, platform: platform(), userHome, stateDirectory: home, docsDirectory: docsDirectory() }),
@@ -111,7 +111,7 @@ function createSessionSandbox(
   outputDirectory: string,
 ): Sandbox {
   const { mode, network = {}, filesystem = {} } = settings;
-  const userHome = environment["HOME"] || homedir();
+  const userHome = homeDirectory(environment);
   return createSandbox({
     mode,
     scratch: join(outputDirectory, "scratch"),

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
-import { homedir } from "node:os";
 import { dirname, join, relative } from "node:path";
 import {
   describeError,
   errorCode,
+  homeDirectory,
   isRecord,
   parseJsonc,
   UserError,
@@ -57,7 +57,7 @@ function combineSettings(
   read: (options: LoadSettingsOptions) => LoadedSettings,
 ): ProjectSettings {
   const store = createTrustStore({ stateHome: home });
-  const userHome = environment["HOME"] || homedir();
+  const userHome = homeDirectory(environment);
   const levels = trustedLevels({ cwd, userHome, store, trust });
   const trusted = levels.trustedRoot !== undefined;
   const approvedHash = (path: string) => (kind: string, name: string) => store.approvedHash(path, { kind, name });

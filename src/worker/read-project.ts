@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { join } from "node:path";
 import {
   installedPlugins,
@@ -9,7 +8,7 @@ import {
   type SnapshotOptions,
   skillDirectory,
 } from "../definitions/index.ts";
-import { hashTexts, isWithin } from "../lib/index.ts";
+import { hashTexts, homeDirectory, isWithin } from "../lib/index.ts";
 import type { SnapshotRequest } from "../ports/index.ts";
 import type {
   Approval,
@@ -56,7 +55,7 @@ export async function readProject(
 ): Promise<ReadProject> {
   if (!usesFiles(place, request)) return { snapshot: createSnapshot(place, request, noFiles(place)) };
   const { root: cwd, home, environment } = place;
-  const userHome = environment["HOME"] || homedir();
+  const userHome = homeDirectory(environment);
   const store = createTrustStore({ stateHome: home });
   const trust = request.trust ?? (request.trusted === true && !store.isTrusted(cwd));
   const levels = trustedLevels({ cwd, userHome, store, trust });
@@ -107,7 +106,7 @@ export async function readProject(
 /** Returns false if there is nothing to read, so that a session without files starts quickly. */
 function usesFiles({ home, environment }: ProjectPlace, { required, agents, trusted }: SnapshotRequest): boolean {
   if (required || agents !== undefined || trusted === true) return true;
-  return trusted === false && hasUserFiles(home, environment["HOME"] || homedir());
+  return trusted === false && hasUserFiles(home, homeDirectory(environment));
 }
 
 /** Returns true if the user may have their own instructions, skills or plugins, which need no trust. */

@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { homedir } from "node:os";
+import { homeDirectory } from "../lib/index.ts";
 import type { Workspace } from "../ports/index.ts";
 import { commandEnvironment, readOnlyEnvironment } from "./command-environment.ts";
 import { listDirectory } from "./files/checked-directory.ts";
@@ -34,7 +34,7 @@ export interface LocalWorkspaceOptions {
 /** Creates a workspace for a directory on this machine. */
 export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace {
   const root = realpathSync.native(options.root);
-  const home = options.home ?? homedir();
+  const home = options.home ?? homeDirectory();
   const { pass } = options;
   const environment =
     pass === undefined ? scrubEnvironment(options.environment) : commandEnvironment(options.environment, pass);

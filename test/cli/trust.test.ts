@@ -1,7 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { createPlace, type Place, resultOf, retinue, serve, underCommand } from "./command-line.ts";
+import { createPlace, type Place, resultOf, retinue, retinueProcess, serve, underCommand } from "./command-line.ts";
 
 function write({ cwd }: Place, files: Readonly<Record<string, unknown>>): void {
   for (const [name, content] of Object.entries(files)) {
@@ -49,6 +49,24 @@ describe("a project's own settings", () => {
     expect((await retinue(["trust", "list"], place)).stdout).toBe("No directory is trusted.\n");
     expect((await run()).stderr).toContain("not trusted");
     expect(existsSync(join(place.cwd, "e"))).toBe(false);
+  });
+
+  it("are never taken for the user's settings, even if HOME or RETINUE_HOME is empty or relative", async () => {
+    const place = createPlace();
+    const settings = { permissions: { allow: ["Bash(touch *)"] } };
+    write(place, { ".claude/settings.json": settings, ".retinue/settings.json": settings });
+    const list = (environment: Readonly<Record<string, string>>) =>
+      retinueProcess(["permissions", "list"], { ...place, environment });
+    for (const HOME of ["", "."]) {
+      const { stdout, stderr } = await list({ HOME, RETINUE_HOME: place.home });
+      expect(stdout).not.toContain("touch");
+      expect(stderr).toContain("not trusted");
+    }
+    expect(await list({ RETINUE_HOME: ".retinue" })).toMatchObject({
+      code: 2,
+      stdout: "",
+      stderr: expect.stringContaining('RETINUE_HOME is ".retinue", which is not an absolute path.'),
+    });
   });
 
   it("are listed by trust add with the agents, skills, hooks and MCP servers that become active", async () => {

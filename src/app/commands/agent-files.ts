@@ -1,9 +1,8 @@
 import { hash } from "node:crypto";
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { basename, join, relative, sep } from "node:path";
 import { lintAgent, readAgentFile } from "../../definitions/index.ts";
-import { isWithin } from "../../lib/index.ts";
+import { homeDirectory, isWithin } from "../../lib/index.ts";
 import type { FileFailure, Workspace } from "../../ports/index.ts";
 import type { AgentDraft, AgentFileCheck, Diagnostic, LoadedAgent, WrittenAgent } from "../../protocol/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
@@ -167,7 +166,7 @@ function isOwnFile(file: string, { cwd }: Pick<CatalogOptions, "cwd">): boolean 
 }
 
 function workspaceOf({ cwd: root, environment }: CatalogOptions): Pick<Workspace, "read" | "write"> {
-  return createLocalWorkspace({ root, environment, home: environment["HOME"] || homedir() });
+  return createLocalWorkspace({ root, environment, home: homeDirectory(environment) });
 }
 
 function refusalOf({ code }: FileFailure, file: string, options: CatalogOptions): AgentFileRefusal {

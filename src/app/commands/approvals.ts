@@ -1,6 +1,6 @@
-import { homedir, userInfo } from "node:os";
+import { userInfo } from "node:os";
 import { judgeCall } from "../../executor/index.ts";
-import { isRecord, matchId, plural, showExactly, UserError } from "../../lib/index.ts";
+import { homeDirectory, isRecord, matchId, plural, showExactly, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import {
   type ApprovalAnswer,
@@ -181,7 +181,7 @@ async function isAllowed(
   { inputJson }: ToolCall,
   { rule, tool, cwd }: { readonly rule: string; readonly tool: string; readonly cwd: string },
 ): Promise<boolean> {
-  const home = homedir();
+  const home = homeDirectory();
   const rules = [{ text: rule, effect: "allow", scope: "session" }] as const;
   const policy = { mode: "default", pool: [tool], rules, workspaceRoots: [cwd], readableRoots: [] } as const;
   try {

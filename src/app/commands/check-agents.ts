@@ -1,5 +1,4 @@
 import { existsSync } from "node:fs";
-import { homedir } from "node:os";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import {
   amongAgents,
@@ -11,7 +10,7 @@ import {
   readAgentFile,
   readAgentJson,
 } from "../../definitions/index.ts";
-import { isWithin } from "../../lib/index.ts";
+import { homeDirectory, isWithin } from "../../lib/index.ts";
 import { type Diagnostic, UNAPPROVED } from "../../protocol/index.ts";
 import { type ProjectSettingsOptions, readProjectSettings } from "../../worker/index.ts";
 import {
@@ -145,14 +144,14 @@ function invalidAgent(problem: string): AgentCheck[] {
 /** Shortens an absolute path for messages: relative to `cwd` within its project, with `~` within the home directory. */
 export function shownPath(path: string, { cwd, environment }: { cwd: string; environment: Environment }): string {
   if (!isAbsolute(path)) return path;
-  const home = environment["HOME"] || homedir();
+  const home = homeDirectory(environment);
   if (isWithin(path, projectLevels({ cwd, home }).root)) return relative(cwd, path);
   return isWithin(path, home) ? join("~", relative(home, path)) : path;
 }
 
 /** Returns the existing directories that contain the project's and the user's definitions. */
 export function definitionDirectories({ cwd, environment }: { cwd: string; environment: Environment }): string[] {
-  const home = environment["HOME"] || homedir();
+  const home = homeDirectory(environment);
   const bases = new Set([...projectLevels({ cwd, home }).nearestFirst, home]);
   return [...bases]
     .flatMap((base) => subdirectories.map((names) => join(base, ...names)))

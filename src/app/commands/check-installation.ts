@@ -1,8 +1,8 @@
 import { execFile } from "node:child_process";
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
-import { homedir, tmpdir } from "node:os";
+import { tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
-import { describeError, errorCode, formatBytes, nearest } from "../../lib/index.ts";
+import { describeError, errorCode, formatBytes, homeDirectory, nearest } from "../../lib/index.ts";
 import { listModels, type ProviderChoice, resolveProvider } from "../../model/index.ts";
 import type { ProjectSettings, Settings } from "../../protocol/index.ts";
 import { findRipgrep, type Search, searchEngineFor } from "../../tools/index.ts";
@@ -231,7 +231,7 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
   const name = "sandbox";
   const { mode, network: { allowedDomains: domains = [] } = {} } = sandboxSettings(settings);
   const scratch = mkdtempSync(join(tmpdir(), "retinue-doctor-"));
-  const paths = { scratch, userHome: homedir(), writable: [], hidden: [], shown: [] };
+  const paths = { scratch, userHome: homeDirectory(), writable: [], hidden: [], shown: [] };
   const sandbox = createSandbox({ ...paths, mode, domains, tell: () => undefined });
   const state = await sandbox.ready();
   await sandbox.close();

@@ -11,10 +11,9 @@ import {
   type Stats,
   statSync,
 } from "node:fs";
-import { homedir } from "node:os";
 import { basename, join } from "node:path";
 import { followLink, projectLevels } from "../../definitions/index.ts";
-import { describeError, errorCode, isWithin, UserError } from "../../lib/index.ts";
+import { describeError, errorCode, homeDirectory, isWithin, UserError } from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 
 export interface MarkdownFile {
@@ -84,7 +83,7 @@ function kindOf(
 }
 
 function linkScope(real: string): string {
-  const home = homedir();
+  const home = homeDirectory();
   const isUsers = [".agents", ".claude"].some((name) => isWithin(real, join(home, name)));
   return isUsers ? home : projectLevels({ cwd: real, home }).root;
 }

@@ -1,7 +1,6 @@
-import { homedir } from "node:os";
 import { MAIN_TYPE } from "../../agents/index.ts";
 import { judgeCall } from "../../executor/index.ts";
-import { UserError } from "../../lib/index.ts";
+import { homeDirectory, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import {
   type AgentDefinition,
@@ -130,7 +129,7 @@ async function decideCall(
   policy: Policy,
 ): Promise<Decision> {
   const { cwd: root, environment } = catalog;
-  const home = environment["HOME"] || homedir();
+  const home = homeDirectory(environment);
   const workspace = createLocalWorkspace({ root, environment, home });
   const judged = await judgeCall({ toolName: canonicalToolName(tool), input, policy }, { workspace, homes: [home] });
   return judged.decision;

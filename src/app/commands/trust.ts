@@ -1,5 +1,5 @@
-import { homedir } from "node:os";
 import { sep } from "node:path";
+import { homeDirectory } from "../../lib/index.ts";
 import type { AgentDefinition, JsonValue, SettingsOrigin } from "../../protocol/index.ts";
 import { createTrustStore, type TrustedPath } from "../../settings/index.ts";
 import { loadAgentCatalog } from "../agents/agent-catalog.ts";
@@ -99,11 +99,11 @@ function isOwnFile({ source, file }: Defined["definition"], cwd: string): boolea
  * Returns true if a directory's agents are loaded, because the directory is trusted or is the user's home directory.
  */
 export function isTrusted({ home, cwd, environment }: TrustOptions): boolean {
-  return cwd === (environment["HOME"] || homedir()) || createTrustStore({ stateHome: home }).isTrusted(cwd);
+  return cwd === homeDirectory(environment) || createTrustStore({ stateHome: home }).isTrusted(cwd);
 }
 
 function broadTrustNotice(cwd: string, environment: Environment): readonly string[] {
-  const userHome = environment["HOME"] || homedir();
+  const userHome = homeDirectory(environment);
   if (userHome !== cwd && !userHome.startsWith(cwd.endsWith(sep) ? cwd : cwd + sep)) return [];
   return [`This also trusts everything under ${cwd} that is not a separate repository. Is that what you want?`];
 }

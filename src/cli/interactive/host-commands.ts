@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import {
   type CatalogOptions,
   isTrusted,
@@ -12,6 +11,7 @@ import {
   whyNotNew,
   writeNewAgent,
 } from "../../app/index.ts";
+import { homeDirectory } from "../../lib/index.ts";
 import type { HostCommand } from "../../terminal/index.ts";
 import { renderAgent } from "../commands/agents/render.ts";
 import { renderReport } from "../commands/cache.ts";
@@ -84,7 +84,7 @@ function agentsCommand(place: CatalogOptions): HostCommand {
         const { file } = await showAgent(name, place);
         if (file === null) return `${name} is built in. Create an agent with the same name to replace it.`;
         await edit(file);
-        return `${file.replace(homedir(), "~")} will be read again with the next prompt.`;
+        return `${file.replace(homeDirectory(), "~")} will be read again with the next prompt.`;
       }
       if (verb === "list") return "/agents without a name lists the agents.";
       return renderAgent(await showAgent(verb, place));

@@ -1,8 +1,7 @@
 import { constants } from "node:fs";
 import { open } from "node:fs/promises";
-import { homedir } from "node:os";
 import { resolve } from "node:path";
-import { imageType } from "../../lib/index.ts";
+import { homeDirectory, imageType } from "../../lib/index.ts";
 import type { ImageBlock } from "../../protocol/index.ts";
 
 /** Larger images are not sent, because providers reject them. */
@@ -14,7 +13,7 @@ const flags = constants.O_RDONLY | (constants.O_NOFOLLOW ?? 0) | (constants.O_NO
 /** Reads an image that the user mentions. Returns undefined if there is no image at this path. Never rejects. */
 export async function readImage(path: string, cwd: string): Promise<ImageBlock | undefined> {
   try {
-    const file = await open(resolve(cwd, path.replace(/^~(?=\/)/, homedir())), flags);
+    const file = await open(resolve(cwd, path.replace(/^~(?=\/)/, homeDirectory())), flags);
     try {
       const stat = await file.stat();
       if (!stat.isFile() || stat.size > MAX_BYTES) return undefined;

@@ -1,5 +1,4 @@
-import { homedir } from "node:os";
-import { plural } from "../../lib/index.ts";
+import { homeDirectory, plural } from "../../lib/index.ts";
 import { textColumns } from "../conversation/item-rows.ts";
 import type { SessionFacts } from "../host.ts";
 import { type Row, span } from "../screen/row.ts";
@@ -14,7 +13,7 @@ export interface WelcomeOptions {
 /** Shows the directory, the model and the agents. Without a model, also says how to get one. */
 export function welcomeRows(facts: SessionFacts, { version, columns, isPlain }: WelcomeOptions): readonly Row[] {
   const { cwd, model, agents, agentType, isOffline, resumedAt, sessionId } = facts;
-  const home = homedir();
+  const home = homeDirectory();
   const place = cleanLine(cwd === home || cwd.startsWith(`${home}/`) ? `~${cwd.slice(home.length)}` : cwd);
   const what = [model, agentType === "main" ? "" : agentType, plural(agents.length, "agent")];
   const head: readonly Row[] = [

@@ -1,4 +1,3 @@
-import { homedir } from "node:os";
 import { createInterface } from "node:readline/promises";
 import {
   addTrust,
@@ -11,7 +10,7 @@ import {
   whyNotNew,
   writeNewAgent,
 } from "../../../app/index.ts";
-import { stripControls, UserError } from "../../../lib/index.ts";
+import { homeDirectory, stripControls, UserError } from "../../../lib/index.ts";
 import { messageLines } from "../../output.ts";
 import { splitRules, usageError } from "../../read-options.ts";
 import { chosenDirectory } from "../../real-directory.ts";
@@ -28,7 +27,7 @@ export interface NewAgentOptions extends GivenAgent {
 
 /** Writes a definition. On a terminal, asks for missing values. Returns the text to print. */
 export async function newAgent(options: NewAgentOptions): Promise<string> {
-  const base = options.scope === "user" ? process.env["HOME"] || homedir() : chosenDirectory(options.cwd);
+  const base = options.scope === "user" ? homeDirectory() : chosenDirectory(options.cwd);
   const agent = await complete(options, (name) => whyNotNew(name, base));
   const path = writeNewAgent(agent, base);
   const place = { cwd: base, home: stateDirectory(process.env), environment: process.env, trust: false };
