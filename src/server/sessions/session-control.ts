@@ -136,10 +136,13 @@ export class SessionControl {
   }
 
   /**
-   * Resumes the sessions that were working when the last server stopped, a few at a time. Until that is done, clients
-   * that use one of them have to wait. Never rejects.
+   * Resumes the sessions that were working when the last server stopped, a few at a time; those that `isResumed`
+   * excludes only get their cost. Until that is done, clients that use one of them have to wait. Never rejects.
    */
-  async resumeAll(sessions: readonly CatalogSession[]): Promise<void> {
+  async resumeAll(
+    sessions: readonly CatalogSession[],
+    isResumed: (session: CatalogSession) => boolean = () => true,
+  ): Promise<void> {
     const waiting = sessions.map((session) => ({
       session,
       begun: createDeferred<void>(),
@@ -149,7 +152,7 @@ export class SessionControl {
     const next = async (): Promise<void> => {
       for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {
         const { session, begun, done } = each;
-        const resumed = this.resume(session);
+        const resumed = isResumed(session) ? this.resume(session) : this.settle(session);
         begun.resolve();
         await resumed.catch((error) => {
           if (!this.context.host.isStopping)
@@ -168,17 +171,18 @@ export class SessionControl {
   }
 
   private async resume(session: CatalogSession): Promise<void> {
-    const { home } = session.project;
-    if (hasUnfinishedWork({ home, sessionId: session.id }))
-      await this.whereOpen(session, ({ session: open }) => this.continueWork(open));
+    if (isUnfinished(session)) await this.whereOpen(session, ({ session: open }) => this.continueWork(open));
     else await this.settle(session);
   }
 
-  /** Stores the cost of a session that had ended, but was still open when the server was killed. */
-  private async settle({ path }: CatalogSession): Promise<void> {
+  /** Stores the cost of a session that was open when the server was killed. */
+  private async settle(session: CatalogSession): Promise<void> {
+    const { id, path } = session;
     const record = readServedRecord(path);
-    if (record !== undefined && record.costUsd === undefined)
-      await writeServedRecord(path, { ...record, open: false, costUsd: await readCost(path) });
+    if (record === undefined || record.costUsd !== undefined) return;
+    const costUsd = await readCost(path);
+    // If its worker has connected in the meantime, the session may be open again.
+    if (!this.context.host.has(id)) await writeServedRecord(path, { ...record, open: isUnfinished(session), costUsd });
   }
 
   private async continueWork(session: Session): Promise<void> {
@@ -232,6 +236,10 @@ export class SessionControl {
       "The process that has this session open has not answered in time. The command stays in its inbox.",
     );
   }
+}
+
+function isUnfinished({ id, project: { home } }: CatalogSession): boolean {
+  return hasUnfinishedWork({ home, sessionId: id });
 }
 
 function isWorkerLost(error: unknown): boolean {
