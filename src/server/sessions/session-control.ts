@@ -1,3 +1,5 @@
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import {
   giveAnswer,
   hasUnfinishedWork,
@@ -18,6 +20,7 @@ import {
   THE_PROGRAM,
 } from "../../protocol/index.ts";
 import { HttpProblem, problem } from "../http/problem.ts";
+import { isSettledWithin } from "./follow-updates.ts";
 import type { Projects } from "./projects.ts";
 import type { CatalogSession, SessionCatalog } from "./session-catalog.ts";
 import type { ServedSession, SessionHost } from "./session-host.ts";
@@ -49,12 +52,15 @@ export class SessionControl {
 
   /**
    * Carries out a command. A session that is not open is opened first. Throws an `HttpProblem` if another command was
-   * sent with the same id.
+   * sent with the same id, or if the command can't be recorded because the disk is full.
    */
   async send(session: CatalogSession, command: Command): Promise<Receipt> {
-    const receipt = await (stopsSession(command)
-      ? this.stop(session, command)
-      : this.carryOut(session, command).catch((error) => this.keepPrompt(error, session, command)));
+    const receipt = await unlessDiskIsFull(
+      session,
+      stopsSession(command)
+        ? this.stop(session, command)
+        : this.carryOut(session, command).catch((error) => this.keepPrompt(error, session, command)),
+    );
     if (receipt.code === "id_in_use") throw problem("conflict", receipt.message);
     return receipt;
   }
@@ -236,6 +242,24 @@ export class SessionControl {
       "The process that has this session open has not answered in time. The command stays in its inbox.",
     );
   }
+}
+
+/** Time after which a command without a receipt may be waiting for disk space. */
+const UNRECORDED_MS = 3_000;
+/** Free space in bytes below which a disk counts as full. */
+const LEAST_FREE = 64 * 1024;
+
+/** Waits for a receipt. A session waits until the disk has space, but its clients must know what it is waiting for. */
+async function unlessDiskIsFull({ path }: CatalogSession, receipt: Promise<Receipt>): Promise<Receipt> {
+  while (!(await isSettledWithin(receipt, UNRECORDED_MS))) {
+    const { bavail, bsize } = await statfs(dirname(path)).catch(() => ({ bavail: LEAST_FREE, bsize: 1 }));
+    if (bavail * bsize < LEAST_FREE)
+      throw problem(
+        "disk_full",
+        "The disk with the server's state directory is full, so this command is not recorded yet. Free some space there. The command is then carried out, unless the server stops before that.",
+      );
+  }
+  return receipt;
 }
 
 function isUnfinished({ id, project: { home } }: CatalogSession): boolean {
