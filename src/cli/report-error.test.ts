@@ -31,7 +31,7 @@ it("shows errors that users can act on, and reports any other error as a bug", a
   });
 });
 
-it.each(["ENOSPC", "EROFS", "EACCES", "EMFILE"])("does not call %s a bug", async (code) => {
+it.each(["ENOSPC", "EFBIG", "EROFS", "EACCES", "EMFILE"])("does not call %s a bug", async (code) => {
   const error = Object.assign(new Error(`${code}: open`), { code, syscall: "open", path: "/state/server.lock" });
   const { code: exitCode, said } = await report(error);
   expect(exitCode).toBe(1);

@@ -48,6 +48,7 @@ function explained(error: unknown): unknown {
 const operatingCodes: readonly (string | undefined)[] = [
   "ENOSPC",
   "EDQUOT",
+  "EFBIG",
   "EACCES",
   "EPERM",
   "EROFS",

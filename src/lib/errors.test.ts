@@ -48,7 +48,7 @@ describe("describeError", () => {
     expect(describeError(error)).toContain(`The connection to 127.0.0.1:${port} was refused`);
   });
 
-  it.each(["ENOSPC", "EACCES", "EROFS", "ENOENT", "ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "EMFILE"])(
+  it.each(["ENOSPC", "EFBIG", "EACCES", "EROFS", "ENOENT", "ECONNREFUSED", "ENOTFOUND", "ETIMEDOUT", "EMFILE"])(
     "describes %s and says what to do",
     (code) => {
       const described = describeError(Object.assign(new Error(`${code}: raw`), { code }));

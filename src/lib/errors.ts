@@ -75,6 +75,7 @@ function systemMessageOf(error: object): string | undefined {
 const systemMessages: Readonly<Record<string, (path: string | undefined, host: string | undefined) => string>> = {
   ENOSPC: (path) => `No space left on the disk${path ? ` for ${path}` : ""}: free some space and try again`,
   EDQUOT: (path) => `The disk quota is exceeded${path ? ` for ${path}` : ""}: free some space and try again`,
+  EFBIG: (path) => `${path ?? "A file"} would exceed the largest allowed size: raise the limit (ulimit -f)`,
   EACCES: (path) => `Permission denied${at(path)}: check the owner and mode`,
   EPERM: (path) => `The operation is not permitted${at(path)}: check the owner and mode`,
   EROFS: (path) => `The file system is read-only${at(path)}: choose another directory or remount it writable`,

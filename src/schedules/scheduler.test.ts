@@ -241,6 +241,20 @@ it("starts at its next time after the clock was ahead", async () => {
   expect(started.map(({ schedule: { id } }) => id)).toEqual(["s3", "s1", "s2"]);
 });
 
+it("does not repeat a requested session that was started while the clock was ahead", async () => {
+  const { store, started, reports, open } = newPlace();
+  const nextDay = at("05:04:00") + 24 * 60 * 60 * 1000;
+  const last = { at: nextDay + 5_000, sessionId: "s", outcome: "succeeded" } as const;
+  await store.add(schedule({ requestedAt: nextDay, last }));
+  const { checkAt } = open();
+  await checkAt("06:30:00");
+  await checkAt("06:30:15");
+  expect(started).toHaveLength(0);
+  expect(reports).toHaveLength(1);
+  await checkAt("07:00:01");
+  expect(started).toHaveLength(1);
+});
+
 it("ignores and keeps an incomplete entry, and says so once", async () => {
   const { path, store, started, reports, open } = newPlace();
   await store.add(schedule());

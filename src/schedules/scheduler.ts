@@ -173,10 +173,12 @@ function isAhead({ createdAt, requestedAt = 0, last }: Schedule, now: number): b
 /** Returns a schedule as if everything that was recorded for the future had just happened. */
 function withoutFuture({ createdAt, requestedAt, last, ...schedule }: Schedule, now: number): Schedule {
   const before = (time: number): number => Math.min(time, now - 1);
+  // A request that has already started a session must not become newer than that session.
+  const isWaiting = requestedAt !== undefined && requestedAt > lastTime({ last });
   return {
     ...schedule,
     createdAt: before(createdAt),
-    requestedAt: requestedAt && Math.min(requestedAt, now),
+    requestedAt: isWaiting ? Math.min(requestedAt, now) : undefined,
     last: last && { ...last, at: before(last.at), skippedAt: last.skippedAt && before(last.skippedAt) },
   };
 }

@@ -73,7 +73,10 @@ export async function createServer(given: ServerOptions): Promise<RunningServer>
     await place.publish({ url, pid: process.pid, token: clientToken });
     const { control, catalog } = context;
     const resume = (worker?: string): Promise<void> =>
-      options.resume === false ? Promise.resolve() : control.resumeAll(catalog.leftOpen(worker));
+      control.resumeAll(
+        catalog.leftOpen(worker),
+        ({ project }) => options.resume !== false && projects.isAvailable(project),
+      );
     const resumed = resume();
     const stopListening = followWorkers(context, resume);
     const schedules = startSchedules(options, context);

@@ -146,7 +146,37 @@ it("`retinue attach` follows a session on the user's own server across a restart
   await expect.poll(() => shown, { timeout: 20_000 }).toContain("Answered after the restart.");
 }, 60_000);
 
-it("a restarted server does not resume idle sessions, or any session with --no-resume", async () => {
+it("a server that is started with --no-resume after a crash resumes no session, but knows what each has cost", async () => {
+  const place = createPlace();
+  const { promise: never } = createDeferred<void>();
+  let isHanging = true;
+  const server = await serve(async ({ rawBody }): Promise<Reply> => {
+    const hasResult = rawBody.toString().includes('"tool_result"');
+    if (hasResult && isHanging) await never;
+    return { content: hasResult ? "Done." : [{ tool: "Glob", input: { pattern: "*" } }] };
+  });
+  const options = { ...place, server };
+  const first = await serveProcess(options);
+  const { id } = (await first.send("POST", "/session", { prompt: "Go" })).json as { id: string };
+  const turns = first.stream(`/session/${id}/event`);
+  await turns.until((event) => event.data.type === "tool_ended");
+  await turns.until((event) => event.data.type === "model_requested" && (event.data["turn"] as number) > 1);
+  const { costUsd } = (await first.send("GET", `/session/${id}`)).json as { costUsd: number };
+  expect(costUsd).toBeGreaterThan(0);
+  await first.end("SIGKILL");
+  isHanging = false;
+  const second = await serveProcess(options, ["--no-resume"]);
+  const known = async () => (await second.send("GET", `/session/${id}`)).json;
+  // The request whose response was lost may have cost as much as was reserved for it.
+  const more = expect.toSatisfy((cost: unknown) => typeof cost === "number" && cost > costUsd);
+  await expect.poll(known).toMatchObject({ state: "parked", costUsd: more });
+  expect(await second.end("SIGTERM")).toBe(0);
+  const third = await serveProcess(options);
+  await third.stream(`/session/${id}/event`).until((event) => event.data.type === "turn_complete");
+  await third.end("SIGTERM");
+}, 60_000);
+
+it("a restarted server does not resume idle sessions", async () => {
   const place = createPlace();
   const server = await serve([{ content: "One." }]);
   const first = await serveProcess({ ...place, server });

@@ -32,7 +32,9 @@ export class EventStream {
     this.options = options;
     outgoing.writeHead(200, { "Content-Type": "text/event-stream; charset=utf-8", "X-Accel-Buffering": "no" });
     outgoing.flushHeaders();
-    this.keepAlive = setInterval(() => void this.send(": keep-alive\n\n"), options.keepAliveMs);
+    this.keepAlive = setInterval(() => {
+      if (!this.isBehind) void this.send(": keep-alive\n\n");
+    }, options.keepAliveMs);
     outgoing.once("close", () => {
       clearInterval(this.keepAlive);
       clearTimeout(this.flushing);

@@ -51,6 +51,7 @@ it.each([
   [new UserError("Can't write", { code: "journal_failed", cause: systemError("ENOSPC") }), 507, "disk_full"],
   [systemError("EMFILE"), 503, "unavailable"],
   [systemError("EROFS"), 503, "unavailable"],
+  [systemError("EFBIG"), 503, "unavailable"],
   [new Error("x is not a function"), 500, "internal_error"],
 ])("says whether a failed request can be sent again later: %s", async (error, status, code) => {
   const { get } = await serve(() => {

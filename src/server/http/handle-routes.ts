@@ -106,7 +106,7 @@ function systemCode(error: unknown): "disk_full" | "unavailable" | undefined {
   const inner = error instanceof UserError ? error.cause : error;
   const code = errorCode(inner) ?? "";
   if (["ENOSPC", "EDQUOT"].includes(code)) return "disk_full";
-  return ["EMFILE", "ENFILE", "EROFS", "EIO"].includes(code) ? "unavailable" : undefined;
+  return ["EFBIG", "EMFILE", "ENFILE", "EROFS", "EIO"].includes(code) ? "unavailable" : undefined;
 }
 
 function problemResponse(error: HttpProblem): Response {

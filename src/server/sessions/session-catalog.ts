@@ -71,13 +71,13 @@ export class SessionCatalog {
   }
 
   /**
-   * Lists the sessions that were open on a server, that no process has open now, and whose workers are connected; with
-   * a worker's name, only that worker's sessions.
+   * Lists the sessions that were open on a server and that no process has open now; with a worker's name, only that
+   * worker's sessions.
    */
   leftOpen(worker?: string): readonly CatalogSession[] {
     return this.all().filter(({ summary, path, project }) => {
       if (worker !== undefined && project.name !== worker) return false;
-      return !summary.inUse && this.projects.isAvailable(project) && readServedRecord(path)?.open === true;
+      return !summary.inUse && readServedRecord(path)?.open === true;
     });
   }
 

@@ -1,3 +1,5 @@
+import { statfs } from "node:fs/promises";
+import { dirname } from "node:path";
 import {
   giveAnswer,
   hasUnfinishedWork,
@@ -18,6 +20,7 @@ import {
   THE_PROGRAM,
 } from "../../protocol/index.ts";
 import { HttpProblem, problem } from "../http/problem.ts";
+import { isSettledWithin } from "./follow-updates.ts";
 import type { Projects } from "./projects.ts";
 import type { CatalogSession, SessionCatalog } from "./session-catalog.ts";
 import type { ServedSession, SessionHost } from "./session-host.ts";
@@ -49,12 +52,15 @@ export class SessionControl {
 
   /**
    * Carries out a command. A session that is not open is opened first. Throws an `HttpProblem` if another command was
-   * sent with the same id.
+   * sent with the same id, or if the command can't be recorded because the disk is full.
    */
   async send(session: CatalogSession, command: Command): Promise<Receipt> {
-    const receipt = await (stopsSession(command)
-      ? this.stop(session, command)
-      : this.carryOut(session, command).catch((error) => this.keepPrompt(error, session, command)));
+    const receipt = await unlessDiskIsFull(
+      session,
+      stopsSession(command)
+        ? this.stop(session, command)
+        : this.carryOut(session, command).catch((error) => this.keepPrompt(error, session, command)),
+    );
     if (receipt.code === "id_in_use") throw problem("conflict", receipt.message);
     return receipt;
   }
@@ -136,10 +142,13 @@ export class SessionControl {
   }
 
   /**
-   * Resumes the sessions that were working when the last server stopped, a few at a time. Until that is done, clients
-   * that use one of them have to wait. Never rejects.
+   * Resumes the sessions that were working when the last server stopped, a few at a time; those that `isResumed`
+   * excludes only get their cost. Until that is done, clients that use one of them have to wait. Never rejects.
    */
-  async resumeAll(sessions: readonly CatalogSession[]): Promise<void> {
+  async resumeAll(
+    sessions: readonly CatalogSession[],
+    isResumed: (session: CatalogSession) => boolean = () => true,
+  ): Promise<void> {
     const waiting = sessions.map((session) => ({
       session,
       begun: createDeferred<void>(),
@@ -149,7 +158,7 @@ export class SessionControl {
     const next = async (): Promise<void> => {
       for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {
         const { session, begun, done } = each;
-        const resumed = this.resume(session);
+        const resumed = isResumed(session) ? this.resume(session) : this.settle(session);
         begun.resolve();
         await resumed.catch((error) => {
           if (!this.context.host.isStopping)
@@ -168,17 +177,18 @@ export class SessionControl {
   }
 
   private async resume(session: CatalogSession): Promise<void> {
-    const { home } = session.project;
-    if (hasUnfinishedWork({ home, sessionId: session.id }))
-      await this.whereOpen(session, ({ session: open }) => this.continueWork(open));
+    if (isUnfinished(session)) await this.whereOpen(session, ({ session: open }) => this.continueWork(open));
     else await this.settle(session);
   }
 
-  /** Stores the cost of a session that had ended, but was still open when the server was killed. */
-  private async settle({ path }: CatalogSession): Promise<void> {
+  /** Stores the cost of a session that was open when the server was killed. */
+  private async settle(session: CatalogSession): Promise<void> {
+    const { id, path } = session;
     const record = readServedRecord(path);
-    if (record !== undefined && record.costUsd === undefined)
-      await writeServedRecord(path, { ...record, open: false, costUsd: await readCost(path) });
+    if (record === undefined || record.costUsd !== undefined) return;
+    const costUsd = await readCost(path);
+    // If its worker has connected in the meantime, the session may be open again.
+    if (!this.context.host.has(id)) await writeServedRecord(path, { ...record, open: isUnfinished(session), costUsd });
   }
 
   private async continueWork(session: Session): Promise<void> {
@@ -232,6 +242,28 @@ export class SessionControl {
       "The process that has this session open has not answered in time. The command stays in its inbox.",
     );
   }
+}
+
+/** Time after which a command without a receipt may be waiting for disk space. */
+const UNRECORDED_MS = 3_000;
+/** Free space in bytes below which a disk counts as full. */
+const LEAST_FREE = 64 * 1024;
+
+/** Waits for a receipt. A session waits until the disk has space, but its clients must know what it is waiting for. */
+async function unlessDiskIsFull({ path }: CatalogSession, receipt: Promise<Receipt>): Promise<Receipt> {
+  while (!(await isSettledWithin(receipt, UNRECORDED_MS))) {
+    const { bavail, bsize } = await statfs(dirname(path)).catch(() => ({ bavail: LEAST_FREE, bsize: 1 }));
+    if (bavail * bsize < LEAST_FREE)
+      throw problem(
+        "disk_full",
+        "The disk with the server's state directory is full, so this command is not recorded yet. Free some space there. The command is then carried out, unless the server stops before that.",
+      );
+  }
+  return receipt;
+}
+
+function isUnfinished({ id, project: { home } }: CatalogSession): boolean {
+  return hasUnfinishedWork({ home, sessionId: id });
 }
 
 function isWorkerLost(error: unknown): boolean {

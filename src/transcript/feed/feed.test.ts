@@ -6,6 +6,7 @@ import type { SessionUpdate } from "../../protocol/index.ts";
 import { createMemoryTranscript } from "../journal/memory-transcript.ts";
 import { fixedClock, messagesOf, notice, notices, testPlace } from "../journal/session.test-support.ts";
 import { createTranscript, openTranscript, type Transcript } from "../journal/transcript.ts";
+import { createFeed } from "./feed.ts";
 
 const stores = [
   { kind: "on files", create: () => createTranscript(testPlace().options()) },
@@ -147,6 +148,31 @@ describe.each(stores)("the feed of a session $kind", ({ create }) => {
       }),
       { numRuns: 40 },
     );
+  });
+});
+
+describe("readers that begin at the same time", () => {
+  it("share one read of the transcript, until a line is written", async () => {
+    const session = createMemoryTranscript({ sessionId: "s1", clock: fixedClock });
+    await session.append("main", notices(3));
+    let reads = 0;
+    const feed = createFeed({
+      agents: session.agents,
+      read: (agentId) => {
+        reads += 1;
+        return session.read(agentId);
+      },
+    });
+    const first = (after: number) => feed.read({ after })[Symbol.asyncIterator]().next();
+    const found = await Promise.all([first(0), first(1), first(2)]);
+    expect(found.map(({ value }) => value?.seq)).toEqual([1, 2, 3]);
+    expect(found[0]?.value?.event).toBe((await first(0)).value?.event);
+    expect(reads).toBe(1);
+    feed.publish("main", await session.append("main", [notice("four")]));
+    expect((await first(3)).value?.seq).toBe(4);
+    expect(reads).toBe(2);
+    feed.close();
+    await session.close();
   });
 });
 

@@ -2,7 +2,7 @@ import { createDeferred, type Deferred } from "../../lib/index.ts";
 import type { Feed, FeedPosition } from "../../ports/index.ts";
 import type { AgentId, Line, SessionUpdate } from "../../protocol/index.ts";
 import { Drafts } from "./drafts.ts";
-import { type LineSource, readSessionLines } from "./session-lines.ts";
+import { type LineSource, readSessionLines, type SessionLine } from "./session-lines.ts";
 
 /** A session's feed, with the methods that only the transcript calls. */
 export interface OpenFeed extends Feed {
@@ -27,6 +27,15 @@ interface Reader {
   awake: Deferred<void>;
 }
 
+/** The newest read of the transcript, as long as it is complete. */
+interface LatestRead {
+  readonly after: number;
+  readonly lines: Promise<readonly SessionLine[]>;
+}
+
+/** Maximum time for which a read is kept for other readers. */
+const SHARED_MS = 1_000;
+
 /**
  * Creates a feed. It keeps only the responses that are being written: a new reader reads the transcript first, then
  * these responses from their beginning.
@@ -36,7 +45,23 @@ export function createFeed(source: LineSource): OpenFeed {
   /** Number of each agent's last line, for agents that have written while there were readers. */
   const newest = new Map<AgentId, number>();
   const drafts = new Drafts();
+  let latest: LatestRead | undefined;
   let isClosed = false;
+
+  /**
+   * Reads the lines after a position. Readers that ask at about the same time share one read, so that many clients that
+   * connect together do not hold up the session.
+   */
+  function readAfter(after: number): Promise<readonly SessionLine[]> {
+    if (latest !== undefined && latest.after <= after) return latest.lines;
+    const hasNothingNew = (agentId: AgentId): boolean => (newest.get(agentId) ?? after + 1) <= after;
+    const read: LatestRead = { after, lines: readSessionLines(source, after, hasNothingNew) };
+    latest = read;
+    setTimeout(() => {
+      if (latest === read) latest = undefined;
+    }, SHARED_MS).unref();
+    return read.lines;
+  }
 
   /** Reads the lines that were written before the reader began to receive new ones. */
   async function catchUp(reader: Reader, after: number): Promise<readonly SessionUpdate[]> {
@@ -45,8 +70,7 @@ export function createFeed(source: LineSource): OpenFeed {
     // Anything added to the responses from now on follows as new updates.
     const written = drafts.updates();
     reader.publishedFrom = Number.POSITIVE_INFINITY;
-    const hasNothingNew = (agentId: AgentId): boolean => (newest.get(agentId) ?? after + 1) <= after;
-    const lines = await readSessionLines(source, after, hasNothingNew);
+    const lines = await readAfter(after);
     // Lines that were written during the read may be incomplete here. They follow as new updates.
     return [...lines.filter(({ seq }) => seq < reader.publishedFrom), ...written];
   }
@@ -79,6 +103,7 @@ export function createFeed(source: LineSource): OpenFeed {
 
   return {
     publish(agentId, lines) {
+      latest = undefined;
       drafts.record(agentId, lines);
       if (readers.size === 0) return newest.clear();
       for (const event of lines) for (const reader of readers) deliver(reader, { agentId, seq: event.seq, event });
@@ -102,6 +127,7 @@ export function createFeed(source: LineSource): OpenFeed {
     },
     close() {
       isClosed = true;
+      latest = undefined;
       drafts.clear();
       for (const { awake } of readers) awake.resolve();
     },
