@@ -88,6 +88,11 @@ export interface Subagents {
   list(): Promise<readonly SubagentInfo[]>;
   /** Returns the lines of an agent's transcript so far. Throws a `UserError` if no agent or several match. */
   read(reference: string): Promise<readonly Line[]>;
+  /**
+   * Waits until an agent is no longer running, and returns the end of its newest run. Throws a `UserError` if no agent or
+   * several match.
+   */
+  wait(reference: string): Promise<RunEnd>;
   /** Sends a message to an agent. It reads the message before its next step, or is resumed with it. */
   message(reference: string, text: string): Promise<Receipt>;
   /** Continues an agent whose last run ended early. It works in the background. */
@@ -122,6 +127,15 @@ export function createSubagents({ dispatcher, begin, transcript, send, interrupt
     throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
   }
 
+  async function findOne(reference: string): Promise<Subagent> {
+    const found = await find(reference);
+    if (found !== undefined) return found;
+    throw optionError(
+      `There is no agent "${reference}" in this session`,
+      "session.subagents.list() returns all agents.",
+    );
+  }
+
   async function start<const Output extends Schema | undefined>(
     agentType: string,
     prompt: string,
@@ -151,13 +165,13 @@ export function createSubagents({ dispatcher, begin, transcript, send, interrupt
   return {
     start,
     list: async () => (await registry.all()).map(infoOf),
-    read: async (reference) => {
-      const found = await find(reference);
-      if (found !== undefined) return transcript.read(found.agentId);
-      throw optionError(
-        `There is no agent "${reference}" in this session`,
-        "session.subagents.list() returns all agents.",
-      );
+    read: async (reference) => transcript.read((await findOne(reference)).agentId),
+    wait: async (reference) => {
+      const { agentId } = await findOne(reference);
+      await dispatcher.resumptionOf(agentId);
+      const result = await registry.resultOf(agentId, new AbortController().signal);
+      if (result === undefined) throw new Error(`agent ${agentId} has no run`);
+      return result.end;
     },
     message: (to, text) => send({ type: "prompt", to, content: [{ type: "text", text }], when: "now" }),
     resume: (agent) => send({ type: "resume", agent }),
