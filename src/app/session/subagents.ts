@@ -16,12 +16,14 @@ import {
   anAbortSignal,
   anObject,
   aString,
+  checkNames,
   checkOptions,
   type OptionTypes,
   optional,
   optionError,
 } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
+import { promptOptionHints } from "../opening/session-option-hints.ts";
 import { isSchema, type Schema } from "../schemas/schema.ts";
 import { createStructuredOutput } from "../schemas/structured-output.ts";
 import type { OutputValue, PromptOptions, PromptResult } from "./prompt-run.ts";
@@ -119,7 +121,9 @@ export interface SubagentsParts {
 
 export function createSubagents({ dispatcher, begin, transcript, send, interrupt }: SubagentsParts): Subagents {
   const { registry } = dispatcher;
-  async function find(reference: string): Promise<Subagent | undefined> {
+  async function find(reference: unknown): Promise<Subagent | undefined> {
+    if (typeof reference !== "string" || reference === "")
+      throw optionError("An agent must be given by its name or its id", "session.subagents.list() returns all agents.");
     const found = await registry.find(reference);
     const ids = found === undefined ? (await registry.all()).map(({ agentId }) => agentId) : [];
     const match = matchAgentId(ids, reference);
@@ -193,6 +197,7 @@ interface StartArguments {
 
 function checkStart({ agentType, prompt, options }: StartArguments, offered: readonly string[]): void {
   const name = "session.subagents.start";
+  checkNames(name, options, promptOptionHints);
   checkOptions(name, options, startOptionTypes);
   if (typeof prompt !== "string" || prompt.trim() === "")
     throw optionError(`${name} needs a prompt`, "Pass the agent's task as the second argument.");

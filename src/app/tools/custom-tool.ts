@@ -108,17 +108,33 @@ function contentOf(result: unknown): ToolOutput["content"] {
   if (problem !== undefined) throw new Error(`Its result is not valid: ${problem}.`);
   if (isPromptContent(result) && result.length > 0) return result as Exclude<ToolOutput["content"], string>;
   try {
-    return JSON.stringify(result) ?? "(no result)";
+    return JSON.stringify(result, refuseLosses) ?? "(no result)";
   } catch (error) {
     throw new Error(`\`run\` must return text, blocks or JSON: ${describeError(error)}`);
   }
 }
 
+/** Replacer for `JSON.stringify` that throws if a value has contents that JSON can't represent. */
+function refuseLosses(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  // A Buffer has already been converted in `value`.
+  const loss = lossIn(this[key]);
+  if (loss !== undefined) throw new Error(`${loss}.`);
+  return value;
+}
+
+function lossIn(value: unknown): string | undefined {
+  if (value instanceof Map || value instanceof Set)
+    return `JSON can't contain a ${value.constructor.name}. Convert it to an array or an object`;
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value))
+    return `JSON can't contain bytes (${value.constructor.name}). Convert them to text, or leave them out`;
+  return undefined;
+}
+
 /** Returns what is wrong with a result whose contents would be lost in JSON, or that no model accepts. */
 function problemOf(result: unknown): string | undefined {
   if (typeof result === "function" || typeof result === "symbol") return `it can't be a ${typeof result}`;
-  if (result instanceof Map || result instanceof Set)
-    return `JSON can't contain a ${result.constructor.name}. Convert it to an array or an object`;
+  const loss = lossIn(result);
+  if (loss !== undefined) return loss;
   if (isOpaque(result)) {
     const what = `an object of the type ${Object.prototype.toString.call(result).slice(8, -1)}`;
     return `JSON would contain nothing of ${what}. Return its data, such as \`await response.json()\``;
