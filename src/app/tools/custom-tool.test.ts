@@ -12,6 +12,29 @@ const perform = (result: unknown) =>
     context as unknown as ToolContext,
   );
 
+describe("a tool with a time limit", () => {
+  const slow = (stops: boolean) =>
+    defineTool({
+      ...common,
+      input: z.object({}),
+      timeoutSeconds: 0.02,
+      run: (_, { signal }) =>
+        new Promise((resolve, reject) => {
+          signal.addEventListener("abort", () => (stops ? reject(signal.reason) : resolve("Half of it.")));
+        }),
+    });
+
+  it("is stopped by its signal, and the model is told why", async () => {
+    const run = createCustomTool(slow(true), "/").run({}, context as unknown as ToolContext);
+    await expect(run).rejects.toThrow("Timed out after 20 ms.");
+  });
+
+  it("can return a result when its signal fires", async () => {
+    const output = await createCustomTool(slow(false), "/").run({}, context as unknown as ToolContext);
+    expect(output.content).toBe("Half of it.");
+  });
+});
+
 describe("a tool's result", () => {
   it.each([
     ["an error", new Error("Out of stock."), "Out of stock."],

@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { coerceInput, describeError, isRecord, isWithin } from "../../lib/index.ts";
+import { coerceInput, describeError, formatDuration, isRecord, isWithin, LONGEST_TIMER_MS } from "../../lib/index.ts";
 import type { DescribedAccesses, Tool, ToolOutput } from "../../ports/index.ts";
 import type { Access, JsonObject } from "../../protocol/index.ts";
 import { type ReadSchema, readSchema, type Validation } from "../schemas/schema.ts";
@@ -9,7 +9,7 @@ import { type CustomTool, isToolAccess, type ToolAccess } from "./tool-types.ts"
 
 /** Creates a program's tool for agents that work in a directory. `checkTools` must have checked the tool. */
 export function createCustomTool(tool: CustomTool, cwd: string): Tool {
-  const { name, description, access, timeoutSeconds, parallel = access === "none" } = tool;
+  const { name, description, access, timeoutSeconds = 120, parallel = access === "none" } = tool;
   const input = readSchema(tool.input, tool.inputSchema) as ReadSchema;
   const output = tool.output && (readSchema(tool.output, {}) as ReadSchema);
   const validate = validateOnce(input);
@@ -19,7 +19,7 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
     // describe.
     accepts: { additionalProperties: true },
     traits: { parallel, effects: access !== "none" },
-    timeoutMs: timeoutSeconds === undefined ? undefined : () => timeoutSeconds * 1_000,
+    timeoutMs: () => timeoutSeconds * 1_000,
     async accesses(given): Promise<DescribedAccesses> {
       try {
         const valid = await validate(given);
@@ -35,7 +35,9 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
       if (!valid.ok) throw new Error(invalidInput(valid.problems));
       const written = writtenFiles(typeof access === "function" ? access(valid.value as never) : access, cwd);
       const before = written.map(stateOf);
-      const result = await tool.run(valid.value as never, { signal, agentId, callId, cwd, progress });
+      const result = await withinTime(timeoutSeconds * 1_000, signal, async (own) =>
+        tool.run(valid.value as never, { signal: own, agentId, callId, cwd, progress }),
+      );
       const filesChanged = written
         .filter((path, index) => stateOf(path) !== before[index])
         .map((path) => nameIn(cwd, path));
@@ -44,6 +46,27 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
       return { content: contentOf(checked === undefined ? result : checked.value), facts: { filesChanged } };
     },
   };
+}
+
+/**
+ * Runs a tool with a signal that also fires at the time limit. A tool that ignores the signal is abandoned by the
+ * executor shortly afterwards.
+ */
+async function withinTime<T>(
+  limitMs: number,
+  signal: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const reached = new AbortController();
+  const timeout = new Error(`Timed out after ${formatDuration(limitMs)}.`);
+  const timer = setTimeout(() => reached.abort(timeout), Math.min(limitMs, LONGEST_TIMER_MS));
+  try {
+    return await run(AbortSignal.any([signal, reached.signal]));
+  } catch (error) {
+    throw reached.signal.aborted ? timeout : error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function invalidInput(problems: string): string {
