@@ -51,6 +51,7 @@ export {
   type RewindOptions,
   type RewindReport,
   type Run,
+  type RunEnd,
   type RunFacts,
   type RunOptions,
   type RunResult,

@@ -35,6 +35,7 @@ export type {
   Prices,
   ProjectSettings,
   Receipt,
+  RunEnd,
   RunFacts,
   RunResult,
   RunUpdate,

@@ -259,10 +259,10 @@ function promptOf(view: ChainView): WrittenPrompt {
       return fingerprint;
     },
     messages: () => view.chunks.flatMap((chunk) => chunk.messages).slice(0, view.segments),
-    body: (dialect, maxTokens) => {
+    body: (dialect, maxTokens, answerSchema) => {
       if (dialect !== head.dialect)
         throw new Error(`this chain is written in ${head.dialect}, not ${dialect}; use withHead`);
-      return requestBody(view, maxTokens);
+      return requestBody(view, maxTokens, answerSchema);
     },
   };
 }

@@ -1,7 +1,7 @@
 import { createHash, type Hash } from "node:crypto";
 import type { CacheDimension, Head } from "../protocol/index.ts";
 import { serializerFor } from "./serialize/dialects.ts";
-import type { HeadDimension, HeadText } from "./serialize/serializer.ts";
+import type { HeadDimension, HeadText, RequestHead } from "./serialize/serializer.ts";
 
 export interface HeadBytes {
   readonly bytes: Uint8Array;
@@ -23,7 +23,7 @@ export type HeadFingerprints = Readonly<Record<Exclude<CacheDimension, "messages
 const bytesOfHeads = new WeakMap<Head, HeadBytes>();
 
 /** Returns the bytes of a head, which are created once per object. */
-export function headBytes(head: Head): HeadBytes {
+export function headBytes(head: RequestHead): HeadBytes {
   const known = bytesOfHeads.get(head);
   if (known) return known;
   const made = encodeHead(serializerFor(head.dialect).head(head));

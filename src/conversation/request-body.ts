@@ -1,13 +1,17 @@
-import type { CacheLifetime } from "../protocol/index.ts";
+import type { CacheLifetime, JsonSchema } from "../protocol/index.ts";
 import { type ChainView, type Chunk, writtenChunks } from "./chunk.ts";
 import { type HeadBytes, headBytes } from "./head-bytes.ts";
 import type { MarkPlace } from "./segment-buffer.ts";
 import { serializerFor } from "./serialize/dialects.ts";
 
 /** Returns the pieces of a request: head, chunks and tail, with cache marks between them. No bytes are copied. */
-export function requestBody(view: ChainView, maxTokens: number): readonly Uint8Array[] {
+export function requestBody(
+  view: ChainView,
+  maxTokens: number,
+  answerSchema: JsonSchema | undefined,
+): readonly Uint8Array[] {
   const serializer = serializerFor(view.head.dialect);
-  const head = headBytes(view.head);
+  const head = headBytes(answerSchema ? { ...view.head, answerSchema } : view.head);
   const marks: MarkBytes = { "5m": Buffer.from(serializer.marks["5m"]), "1h": Buffer.from(serializer.marks["1h"]) };
   const ofHead = marks[view.head.cacheLifetime ?? "5m"];
   const pieces = headPieces(head, { mark: ofHead, others: view.marks.length });

@@ -147,8 +147,10 @@ function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopSt
 }
 
 /** Applies the resumption of a subagent, whether or not this agent made the call that resumed it. */
-function agentResumed(state: LoopState, { callId, agentId, runId, by, replaces }: EventOf<"agent.resumed">): LoopState {
+function agentResumed(state: LoopState, event: EventOf<"agent.resumed">): LoopState {
+  const { callId, agentId, runId, by, replaces, reportsTo } = event;
   if (callId !== undefined) return withCall(state, callId, { status: "started", agentId, resumes: runId });
+  if (reportsTo === "program") return state;
   // A run that continues an interrupted run replaces it. If a person resumed the agent, the earlier run's report is
   // still delivered.
   const isAdded = by === "person" && replaces !== true;

@@ -1,5 +1,5 @@
 import type { Clock, Model, ModelProgress, ModelRequest } from "../ports/index.ts";
-import type { AssistantBlock, ModelOutcome, Usage } from "../protocol/index.ts";
+import type { AssistantBlock, JsonSchema, ModelOutcome, Usage } from "../protocol/index.ts";
 import { addUsage, noUsage } from "../protocol/index.ts";
 import type { AnswerReader, CompleteAnswer } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
@@ -8,10 +8,12 @@ import { decideRetry, defaultRetryPolicy, type RetryPolicy } from "./limits/retr
 import { createOpenaiReader } from "./openai/openai-reader.ts";
 import { describeModel } from "./providers/describe-model.ts";
 import { commonHeaders, messagesUrl } from "./providers/endpoint.ts";
+import { enforceableSchema } from "./providers/enforceable-schema.ts";
 import { type ProviderInfo, providerInfo } from "./providers/provider-info.ts";
 import type { ResolvedProvider } from "./providers/providers.ts";
 import { type AttemptEnd, type AttemptOptions, attempt } from "./transport/attempt.ts";
 import { type Connections, sharedConnections } from "./transport/connections.ts";
+import type { Failure } from "./transport/failure.ts";
 
 export interface WireModelOptions {
   readonly provider: ResolvedProvider;
@@ -67,6 +69,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   const ticket = limiter.ticket();
   const lost = createLost();
   const send = sender(wire, request);
+  const schemas = createSchemaFallback(wire, request);
   let { maxTokens } = request;
   for (let tries = 1; ; tries += 1) {
     emit({ type: "waiting" });
@@ -78,6 +81,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     let progress: Progress = "unsent";
     const end = await sendOnce(pass, () =>
       send(reader, maxTokens, {
+        answerSchema: schemas.current(),
         onSent: () => {
           if (progress === "unsent") progress = "sent";
         },
@@ -89,6 +93,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     );
     if (end.kind === "complete") {
       pass.leave({ kind: "answered" });
+      schemas.answered();
       return lost.before(reader.answer());
     }
     const spent = isBilled(progress, end)
@@ -99,7 +104,9 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
       pass.leave({ kind: "failed" });
       return lost.aborted();
     }
-    const decision = decideRetry(end.failure, { attempt: tries, policy, random });
+    const decision = schemas.isRefused(end.failure)
+      ? { again: true as const, delayMs: 0, maxAttempts: tries + 1 }
+      : decideRetry(end.failure, { attempt: tries, policy, random });
     if (!decision.again) {
       pass.leave({ kind: "failed" });
       return lost.outcome(decision.failure.error);
@@ -139,11 +146,11 @@ async function sendOnce(pass: Pass, send: () => Promise<AttemptEnd>): Promise<At
 function sender(
   wire: Wire,
   { prompt, signal }: ModelRequest,
-): (reader: AnswerReader, maxTokens: number, on: Pick<AttemptOptions, "onSent" | "onTaken">) => Promise<AttemptEnd> {
+): (reader: AnswerReader, maxTokens: number, on: SendOptions) => Promise<AttemptEnd> {
   const { options, info, url, connections } = wire;
   const { provider, clock, idleMs = 300_000, totalMs = 7_200_000, maxAnswerBytes = 32_000_000 } = options;
-  return async (reader, maxTokens, on) => {
-    const body = prompt.body(provider.dialect, maxTokens);
+  return async (reader, maxTokens, { answerSchema, ...on }) => {
+    const body = prompt.body(provider.dialect, maxTokens, answerSchema);
     const headers = {
       "content-type": "application/json",
       accept: "text/event-stream",
@@ -153,6 +160,33 @@ function sender(
     const now = () => clock.now();
     const limits = { idleMs, totalMs, maxAnswerBytes };
     return attempt({ connector, url, headers, body, reader, signal, info, now, ...limits, ...on });
+  };
+}
+
+interface SendOptions extends Pick<AttemptOptions, "onSent" | "onTaken"> {
+  readonly answerSchema: JsonSchema | undefined;
+}
+
+/** Models that rejected a request with a schema and accepted it without one, each with the URL of its server. */
+const modelsWithoutSchemas = new Set<string>();
+
+/** Decides whether a request asks the provider to enforce the schema of the answer. Not all servers and models can. */
+function createSchemaFallback({ url, info }: Wire, { answerSchema }: ModelRequest) {
+  const name = `${url.href} ${info.model}`;
+  let schema = answerSchema && !modelsWithoutSchemas.has(name) ? enforceableSchema(answerSchema) : undefined;
+  let wasRefused = false;
+  return {
+    current: () => schema,
+    /** Returns whether the schema may be the reason for a failure. The next attempt is then sent without it. */
+    isRefused({ error }: Failure): boolean {
+      if (schema === undefined || (error.code !== "bad_request" && error.code !== "unsupported")) return false;
+      schema = undefined;
+      wasRefused = true;
+      return true;
+    },
+    answered(): void {
+      if (wasRefused) modelsWithoutSchemas.add(name);
+    },
   };
 }
 

@@ -3,6 +3,7 @@ import type {
   Dialect,
   Effort,
   Head,
+  JsonSchema,
   Message,
   ModelOutcome,
   ModelRetry,
@@ -36,8 +37,11 @@ export interface ModelDescription {
 export interface Prompt {
   readonly head: Head;
   messages(): readonly Message[];
-  /** Returns the request body in pieces, including cache marks. The same prompt and limit give the same pieces. */
-  body(dialect: Dialect, maxTokens: number): readonly Uint8Array[];
+  /**
+   * Returns the request body in pieces, including cache marks. The same arguments give the same pieces. With an
+   * `answerSchema`, the provider is asked to enforce that schema for the text of its answer.
+   */
+  body(dialect: Dialect, maxTokens: number, answerSchema?: JsonSchema): readonly Uint8Array[];
 }
 
 /** A request to a model. */
@@ -48,6 +52,11 @@ export interface ModelRequest {
   /** Returns the id for the tool call with this index in the answer. */
   readonly callId: (index: number) => CallId;
   readonly signal: AbortSignal;
+  /**
+   * Schema that the text of the answer should match. Set only if the agent is correcting an answer that does not match
+   * the `output` schema. A model that can't enforce a schema can ignore it: Retinue checks every answer.
+   */
+  readonly answerSchema?: JsonSchema | undefined;
   /**
    * Called before the request is sent again after a billed attempt, with the usage of that attempt. Resolves to the
    * token limit for the next attempt, or to the reason why no further attempt is possible. If absent, the limit stays

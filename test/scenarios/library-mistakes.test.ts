@@ -224,6 +224,27 @@ describe("an error message", () => {
     expect(await opening({ tools: [{ ...tool, more: 1 }] })).toMatch('The tool "stock" has no option more');
   });
 
+  it("says what to use instead of names from other libraries", async () => {
+    const { session } = await open({});
+    expect(await failure(() => session.prompt("x", { schema: {} } as never))).toBe(
+      "session.prompt has no option schema. Use output.",
+    );
+    expect(await failure(() => session.subagents.start("Explore", "x", { abortSignal: 1 } as never))).toBe(
+      "session.subagents.start has no option abortSignal. Use signal.",
+    );
+    expect(await opening({ mcpServers: { a: { cmd: "a" } } })).toMatch("unknown field cmd. Did you mean command?");
+    await session.close();
+  });
+
+  it("says that an agent must be named", async () => {
+    const { session } = await open({});
+    const { read, wait, stop } = session.subagents;
+    for (const call of [read, wait, stop])
+      expect(await failure(() => call(undefined as never))).toMatch("An agent must be given by its name or its id.");
+    expect(await failure(() => wait("nobody"))).toMatch('There is no agent "nobody" in this session');
+    await session.close();
+  });
+
   it("names the invalid setting, or the invalid block of a prompt", async () => {
     expect(await opening({ settings: { budgets: {} } })).toMatch(
       "The settings option of openSession is invalid: the key budgets is unknown (did you mean budget?)",

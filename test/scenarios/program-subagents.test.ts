@@ -123,6 +123,43 @@ describe("an agent that the program starts", () => {
     await expect(session.subagents.start("general-purpose", "x")).rejects.toThrow("closed");
   });
 
+  it.each<[string, SessionOptions]>([
+    ["", {}],
+    [" even if the main agent can't delegate", { disallowedTools: ["Task"] }],
+  ])("reports to the program when it is resumed, not to the main agent%s", async (_, options) => {
+    const script = { MAIN: [{ text: "One." }, { text: "Two." }], PART: [{ text: "First." }, { text: "Second." }] };
+    const { session, model } = await open(script, options);
+    await session.prompt("MAIN: one").result;
+    const { agentId, result } = await session.subagents.start("general-purpose", "PART: look");
+    expect((await result).text).toBe("First.");
+    expect(await session.subagents.message(agentId, "Look again")).toMatchObject({ status: "done" });
+    expect(await session.subagents.wait(agentId)).toMatchObject({ outcome: "succeeded", text: "Second." });
+    expect((await session.prompt("two").result).text).toBe("Two.");
+    expect(lastWords(model.requests("MAIN")[1])).not.toMatch(/Second|task_notification/);
+    await session.close();
+    model.assertDone();
+  });
+
+  it("continues after its session was parked, and still reports to the program", async () => {
+    const script = { MAIN: [{ text: "One." }], PART: [{ hangs: true }] };
+    const { session, home, cwd } = await open(script);
+    await session.prompt("MAIN: one").result;
+    const { agentId, result } = await session.subagents.start("general-purpose", "PART: look");
+    for await (const { agentId: by, event } of session.events())
+      if (by === agentId && event.type === "model.requested") break;
+    await session.park();
+    expect((await result).reason).toBe("parked");
+    const later = await open(
+      { "MAIN: one": [{ text: "Two." }], PART: [{ text: "Part." }] },
+      { resume: session.id, at: { home, cwd } },
+    );
+    expect(await later.session.continueWork()).toEqual([]);
+    expect(await later.session.subagents.wait(agentId)).toMatchObject({ outcome: "succeeded", text: "Part." });
+    expect((await later.session.prompt("two").result).text).toBe("Two.");
+    expect(lastWords(later.model.requests("MAIN: one")[0])).not.toMatch(/Part|task_notification/);
+    await later.session.close();
+  });
+
   it("must exist and have a prompt", async () => {
     const { session } = await open({ MAIN: [] }, { disallowedTools: ["Task(Explore)"] });
     const { subagents } = session;

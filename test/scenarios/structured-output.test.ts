@@ -3,8 +3,8 @@ import { type } from "arktype";
 import * as v from "valibot";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
-import { openSession, run, type SessionOptions } from "../../src/app/index.ts";
-import { createApiServer, messagesOf, type Reply } from "../../src/testing/index.ts";
+import { type Model, openSession, run, type SessionOptions } from "../../src/app/index.ts";
+import { createApiServer, messagesOf, type Reply, type Step } from "../../src/testing/index.ts";
 import { lastWords, newPlace, open } from "./delegation-place.ts";
 
 const invoice = z.object({ total: z.number(), paid: z.string().transform((text) => text === "yes") });
@@ -135,6 +135,108 @@ describe("an answer that must match a schema", () => {
       body.slice(0, body.indexOf('"messages":[')).replaceAll(',"cache_control":{"type":"ephemeral"}', "");
     expect(headOf(second) === headOf(first)).toBe(true);
     expect(messagesOf(server.requests[1]!).at(-1)?.text).toContain("JSON Schema");
+  });
+});
+
+describe("the correction of an answer", () => {
+  const environmentsOf = (url: string) => ({
+    anthropic: { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url },
+    openai: { OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` },
+  });
+  const schema = {
+    type: "object",
+    properties: { total: { type: "number" }, paid: { type: "string" } },
+    required: ["total", "paid"],
+    additionalProperties: false,
+  };
+  const formats = {
+    anthropic: { output_config: { effort: "low", format: { type: "json_schema", schema } } },
+    openai: { response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } },
+  };
+  /** Opens a session whose answers come from a server. Returns the fields of each request that contain a schema. */
+  async function serve(wire: "anthropic" | "openai", script: readonly Step[], model?: string) {
+    const server = await createApiServer({ script: [...script] });
+    const environment = environmentsOf(server.url)[wire];
+    const session = await openSession({
+      ...newPlace(),
+      environment,
+      model,
+      effort: model === undefined ? undefined : "low",
+    });
+    const formatsSent = () =>
+      server.requests.map(({ rawBody }) => {
+        const { output_config, response_format } = JSON.parse(rawBody.toString());
+        return wire === "anthropic" ? { output_config } : { response_format };
+      });
+    return { server, session, formatsSent, close: () => session.close().then(() => server.close()) };
+  }
+
+  it.each([
+    ["anthropic", "claude-opus-5-5", { output_config: { effort: "low" } }],
+    ["openai", undefined, { response_format: undefined }],
+  ] as const)("is enforced by the provider over the %s wire format, and only there", async (wire, model, plain) => {
+    const script = ["It is 12.", good, "Bye."].map((content): Step => ({ reply: { content } }));
+    const { server, session, formatsSent, close } = await serve(wire, script, model);
+    const { output } = await session.prompt("Read the invoice.", { output: invoice }).result;
+    await session.prompt("Bye").result;
+    await close();
+    server.assertDone();
+    expect(output).toEqual({ total: 12, paid: true });
+    expect(formatsSent()).toEqual([plain, formats[wire], plain]);
+    // The prompt after the correction reads what was cached before it. OpenAI's cache works in steps of 128 tokens.
+    const [first, , third] = server.requests.map(({ cache }) => cache);
+    expect(third?.read).toBeGreaterThan((first?.prompt ?? 0) - 128);
+  });
+
+  it("is sent without a schema to a server that rejects it, and from then on for this model", async () => {
+    const refusal = { kind: "status", status: 400, message: "response_format is not supported" } as const;
+    const script: Step[] = [
+      { reply: { content: "It is 12." } },
+      { reply: { content: "It is twelve." }, faults: [refusal] },
+      { reply: { content: good } },
+    ];
+    const { server, session, formatsSent, close } = await serve("openai", script);
+    const run = session.prompt("Read the invoice.", { output: invoice });
+    const retried: unknown[] = [];
+    for await (const update of run) if (update.type === "model.retried") retried.push(update.retry);
+    expect((await run.result).output).toEqual({ total: 12, paid: true });
+    await close();
+    server.assertDone();
+    const plain = { response_format: undefined };
+    expect(formatsSent()).toEqual([plain, formats.openai, plain, plain]);
+    expect(retried).toMatchObject([
+      { attempt: 1, delayMs: 0, status: 400, error: expect.stringContaining("not supported") },
+    ]);
+  });
+
+  it("fails if the server rejects it without a schema, too", async () => {
+    const refusals = [1, 2].map(() => ({ kind: "status", status: 400 }) as const);
+    const script: Step[] = [{ reply: { content: "It is 12." } }, { reply: { content: "" }, faults: refusals }];
+    const { server, session, close } = await serve("openai", script);
+    const { outcome, reason } = await session.prompt("Read the invoice.", { output: invoice }).result;
+    await close();
+    expect({ outcome, reason, requests: server.requests.length }).toEqual({
+      outcome: "failed",
+      reason: "model_error",
+      requests: 3,
+    });
+  });
+
+  it("passes the schema to a program's own model", async () => {
+    const { session, model } = await open({ MAIN: [{ text: "It is 12." }, { text: good }] });
+    const schemas: unknown[] = [];
+    await session.close();
+    const listening: Model = {
+      describe: () => model.describe(),
+      call: (request, emit) => {
+        schemas.push(request.answerSchema);
+        return model.call(request, emit);
+      },
+    };
+    const own = await openSession({ ...newPlace(), model: listening });
+    await own.prompt("MAIN: read the invoice.", { output: invoice }).result;
+    await own.close();
+    expect(schemas).toEqual([undefined, expect.objectContaining({ required: ["total", "paid"] })]);
   });
 });
 

@@ -216,7 +216,7 @@ function checkMcpServers(servers: Readonly<Record<string, unknown>>): void {
     const what = `The MCP server "${name}" in the mcpServers option of openSession`;
     const unknown = Object.keys(server as object).find((field) => !serverFields.includes(field));
     if (unknown !== undefined) {
-      const [meant] = nearest(unknown, serverFields);
+      const [meant] = unknown === "cmd" ? ["command"] : nearest(unknown, serverFields);
       throw optionError(
         `${what} has an unknown field ${unknown}`,
         meant === undefined ? cure : `Did you mean ${meant}?`,

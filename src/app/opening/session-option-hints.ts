@@ -8,6 +8,17 @@ const RESUME = "Use `resume` with a session's id, such as one from `sessions.lis
 const BASE_URL = 'Use `environment: { ANTHROPIC_BASE_URL: "…" }`, or `settings: { providers }`.';
 const PROVIDER = "Use `settings: { providers }`; docs/models.md describes it.";
 
+/** Hints for option names of `session.prompt` and `session.subagents.start` from other libraries. */
+export const promptOptionHints: Readonly<Record<string, string>> = {
+  schema: "Use output.",
+  outputFormat: "Use output.",
+  outputType: "Use output.",
+  responseFormat: "Use output.",
+  abortController: "Use `signal: controller.signal`.",
+  abortSignal: "Use signal.",
+  when: 'To send a message to a running agent, use `session.send({ id, type: "prompt", to, content, when: "now" })`.',
+};
+
 /** Hints for option names from other libraries. */
 export const sessionOptionHints: Readonly<Record<string, string>> = {
   prompt: PROMPT,

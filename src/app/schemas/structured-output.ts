@@ -15,6 +15,7 @@ export function createStructuredOutput(schema: Schema, json?: JsonSchema): Struc
   let value: unknown;
   return {
     instruction: `Your last message must contain only JSON that matches this JSON Schema, without any other text: ${JSON.stringify(read.json)}`,
+    schema: read.json,
     async problemIn(text) {
       value = undefined;
       const parsed = parseAnswer(text);

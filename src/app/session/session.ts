@@ -45,6 +45,7 @@ import type { Transcript } from "../../transcript/index.ts";
 import {
   anAbortSignal,
   anObject,
+  checkNames,
   checkOptions,
   type OptionTypes,
   oneOf,
@@ -54,6 +55,7 @@ import {
 import type { NewCommand } from "../commands/steer.ts";
 import { checkModel, modelOption } from "../opening/check-session-options.ts";
 import type { ContextUpdate } from "../opening/context-updates.ts";
+import { promptOptionHints } from "../opening/session-option-hints.ts";
 import { isSchema, type Schema } from "../schemas/schema.ts";
 import { createStructuredOutput } from "../schemas/structured-output.ts";
 import type { Configuration } from "./control/carry-out.ts";
@@ -426,6 +428,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     },
     transcriptPath: transcript.path,
     prompt: (prompt, options = {}) => {
+      checkNames("session.prompt", options, promptOptionHints);
       checkOptions("session.prompt", options, promptOptionTypes);
       const content = blocksOf(prompt);
       if (content.length === 0) checkUnfinished();

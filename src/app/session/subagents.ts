@@ -16,12 +16,14 @@ import {
   anAbortSignal,
   anObject,
   aString,
+  checkNames,
   checkOptions,
   type OptionTypes,
   optional,
   optionError,
 } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
+import { promptOptionHints } from "../opening/session-option-hints.ts";
 import { isSchema, type Schema } from "../schemas/schema.ts";
 import { createStructuredOutput } from "../schemas/structured-output.ts";
 import type { OutputValue, PromptOptions, PromptResult } from "./prompt-run.ts";
@@ -88,6 +90,11 @@ export interface Subagents {
   list(): Promise<readonly SubagentInfo[]>;
   /** Returns the lines of an agent's transcript so far. Throws a `UserError` if no agent or several match. */
   read(reference: string): Promise<readonly Line[]>;
+  /**
+   * Waits until an agent is no longer running, and returns the end of its newest run. Throws a `UserError` if no agent or
+   * several match.
+   */
+  wait(reference: string): Promise<RunEnd>;
   /** Sends a message to an agent. It reads the message before its next step, or is resumed with it. */
   message(reference: string, text: string): Promise<Receipt>;
   /** Continues an agent whose last run ended early. It works in the background. */
@@ -114,12 +121,23 @@ export interface SubagentsParts {
 
 export function createSubagents({ dispatcher, begin, transcript, send, interrupt }: SubagentsParts): Subagents {
   const { registry } = dispatcher;
-  async function find(reference: string): Promise<Subagent | undefined> {
+  async function find(reference: unknown): Promise<Subagent | undefined> {
+    if (typeof reference !== "string" || reference === "")
+      throw optionError("An agent must be given by its name or its id", "session.subagents.list() returns all agents.");
     const found = await registry.find(reference);
     const ids = found === undefined ? (await registry.all()).map(({ agentId }) => agentId) : [];
     const match = matchAgentId(ids, reference);
     if (match.kind !== "many") return found;
     throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
+  }
+
+  async function findOne(reference: string): Promise<Subagent> {
+    const found = await find(reference);
+    if (found !== undefined) return found;
+    throw optionError(
+      `There is no agent "${reference}" in this session`,
+      "session.subagents.list() returns all agents.",
+    );
   }
 
   async function start<const Output extends Schema | undefined>(
@@ -151,13 +169,13 @@ export function createSubagents({ dispatcher, begin, transcript, send, interrupt
   return {
     start,
     list: async () => (await registry.all()).map(infoOf),
-    read: async (reference) => {
-      const found = await find(reference);
-      if (found !== undefined) return transcript.read(found.agentId);
-      throw optionError(
-        `There is no agent "${reference}" in this session`,
-        "session.subagents.list() returns all agents.",
-      );
+    read: async (reference) => transcript.read((await findOne(reference)).agentId),
+    wait: async (reference) => {
+      const { agentId } = await findOne(reference);
+      await dispatcher.resumptionOf(agentId);
+      const result = await registry.resultOf(agentId, new AbortController().signal);
+      if (result === undefined) throw new Error(`agent ${agentId} has no run`);
+      return result.end;
     },
     message: (to, text) => send({ type: "prompt", to, content: [{ type: "text", text }], when: "now" }),
     resume: (agent) => send({ type: "resume", agent }),
@@ -179,6 +197,7 @@ interface StartArguments {
 
 function checkStart({ agentType, prompt, options }: StartArguments, offered: readonly string[]): void {
   const name = "session.subagents.start";
+  checkNames(name, options, promptOptionHints);
   checkOptions(name, options, startOptionTypes);
   if (typeof prompt !== "string" || prompt.trim() === "")
     throw optionError(`${name} needs a prompt`, "Pass the agent's task as the second argument.");

@@ -63,7 +63,7 @@ const aSchema: OptionType = { accepts: isSchema, description: "a schema from a l
 
 const anAccess: OptionType = {
   accepts: (value) => typeof value === "function" || isToolAccess(value),
-  description: '"none", an object with read, write or network, or a function that returns one of them',
+  description: '"none", "unknown", an object with read, write or network, or a function that returns one of them',
 };
 
 const someText: OptionType = {

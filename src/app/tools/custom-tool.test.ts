@@ -12,11 +12,37 @@ const perform = (result: unknown) =>
     context as unknown as ToolContext,
   );
 
+describe("a tool with a time limit", () => {
+  const slow = (stops: boolean) =>
+    defineTool({
+      ...common,
+      input: z.object({}),
+      timeoutSeconds: 0.02,
+      run: (_, { signal }) =>
+        new Promise((resolve, reject) => {
+          signal.addEventListener("abort", () => (stops ? reject(signal.reason) : resolve("Half of it.")));
+        }),
+    });
+
+  it("is stopped by its signal, and the model is told why", async () => {
+    const run = createCustomTool(slow(true), "/").run({}, context as unknown as ToolContext);
+    await expect(run).rejects.toThrow("Timed out after 20 ms.");
+  });
+
+  it("can return a result when its signal fires", async () => {
+    const output = await createCustomTool(slow(false), "/").run({}, context as unknown as ToolContext);
+    expect(output.content).toBe("Half of it.");
+  });
+});
+
 describe("a tool's result", () => {
   it.each([
     ["an error", new Error("Out of stock."), "Out of stock."],
     ["a Map", new Map(), "can't contain a Map"],
     ["a Set", new Set(), "can't contain a Set"],
+    ["a Buffer", Buffer.from("a"), "can't contain bytes (Buffer)"],
+    ["a row with bytes", [{ name: "pear", image: new Uint8Array([1, 2]) }], "can't contain bytes (Uint8Array)"],
+    ["an object with a Map", { prices: new Map([["pear", 4]]) }, "can't contain a Map"],
     ["a function", () => 1, "it can't be a function"],
     ["a response", new Response("{}"), "nothing of an object of the type Response. Return its data"],
     ["a stream", new ReadableStream(), "ReadableStream"],

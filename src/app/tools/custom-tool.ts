@@ -1,6 +1,6 @@
 import { statSync } from "node:fs";
 import { relative, resolve } from "node:path";
-import { coerceInput, describeError, isRecord, isWithin } from "../../lib/index.ts";
+import { coerceInput, describeError, formatDuration, isRecord, isWithin, LONGEST_TIMER_MS } from "../../lib/index.ts";
 import type { DescribedAccesses, Tool, ToolOutput } from "../../ports/index.ts";
 import type { Access, JsonObject } from "../../protocol/index.ts";
 import { type ReadSchema, readSchema, type Validation } from "../schemas/schema.ts";
@@ -9,7 +9,7 @@ import { type CustomTool, isToolAccess, type ToolAccess } from "./tool-types.ts"
 
 /** Creates a program's tool for agents that work in a directory. `checkTools` must have checked the tool. */
 export function createCustomTool(tool: CustomTool, cwd: string): Tool {
-  const { name, description, access, timeoutSeconds, parallel = access === "none" } = tool;
+  const { name, description, access, timeoutSeconds = 120, parallel = access === "none" } = tool;
   const input = readSchema(tool.input, tool.inputSchema) as ReadSchema;
   const output = tool.output && (readSchema(tool.output, {}) as ReadSchema);
   const validate = validateOnce(input);
@@ -19,7 +19,7 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
     // describe.
     accepts: { additionalProperties: true },
     traits: { parallel, effects: access !== "none" },
-    timeoutMs: timeoutSeconds === undefined ? undefined : () => timeoutSeconds * 1_000,
+    timeoutMs: () => timeoutSeconds * 1_000,
     async accesses(given): Promise<DescribedAccesses> {
       try {
         const valid = await validate(given);
@@ -35,7 +35,9 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
       if (!valid.ok) throw new Error(invalidInput(valid.problems));
       const written = writtenFiles(typeof access === "function" ? access(valid.value as never) : access, cwd);
       const before = written.map(stateOf);
-      const result = await tool.run(valid.value as never, { signal, agentId, callId, cwd, progress });
+      const result = await withinTime(timeoutSeconds * 1_000, signal, async (own) =>
+        tool.run(valid.value as never, { signal: own, agentId, callId, cwd, progress }),
+      );
       const filesChanged = written
         .filter((path, index) => stateOf(path) !== before[index])
         .map((path) => nameIn(cwd, path));
@@ -44,6 +46,27 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
       return { content: contentOf(checked === undefined ? result : checked.value), facts: { filesChanged } };
     },
   };
+}
+
+/**
+ * Runs a tool with a signal that also fires at the time limit. A tool that ignores the signal is abandoned by the
+ * executor shortly afterwards.
+ */
+async function withinTime<T>(
+  limitMs: number,
+  signal: AbortSignal,
+  run: (signal: AbortSignal) => Promise<T>,
+): Promise<T> {
+  const reached = new AbortController();
+  const timeout = new Error(`Timed out after ${formatDuration(limitMs)}.`);
+  const timer = setTimeout(() => reached.abort(timeout), Math.min(limitMs, LONGEST_TIMER_MS));
+  try {
+    return await run(AbortSignal.any([signal, reached.signal]));
+  } catch (error) {
+    throw reached.signal.aborted ? timeout : error;
+  } finally {
+    clearTimeout(timer);
+  }
 }
 
 function invalidInput(problems: string): string {
@@ -108,17 +131,33 @@ function contentOf(result: unknown): ToolOutput["content"] {
   if (problem !== undefined) throw new Error(`Its result is not valid: ${problem}.`);
   if (isPromptContent(result) && result.length > 0) return result as Exclude<ToolOutput["content"], string>;
   try {
-    return JSON.stringify(result) ?? "(no result)";
+    return JSON.stringify(result, refuseLosses) ?? "(no result)";
   } catch (error) {
     throw new Error(`\`run\` must return text, blocks or JSON: ${describeError(error)}`);
   }
 }
 
+/** Replacer for `JSON.stringify` that throws if a value has contents that JSON can't represent. */
+function refuseLosses(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
+  // A Buffer has already been converted in `value`.
+  const loss = lossIn(this[key]);
+  if (loss !== undefined) throw new Error(`${loss}.`);
+  return value;
+}
+
+function lossIn(value: unknown): string | undefined {
+  if (value instanceof Map || value instanceof Set)
+    return `JSON can't contain a ${value.constructor.name}. Convert it to an array or an object`;
+  if (value instanceof ArrayBuffer || ArrayBuffer.isView(value))
+    return `JSON can't contain bytes (${value.constructor.name}). Convert them to text, or leave them out`;
+  return undefined;
+}
+
 /** Returns what is wrong with a result whose contents would be lost in JSON, or that no model accepts. */
 function problemOf(result: unknown): string | undefined {
   if (typeof result === "function" || typeof result === "symbol") return `it can't be a ${typeof result}`;
-  if (result instanceof Map || result instanceof Set)
-    return `JSON can't contain a ${result.constructor.name}. Convert it to an array or an object`;
+  const loss = lossIn(result);
+  if (loss !== undefined) return loss;
   if (isOpaque(result)) {
     const what = `an object of the type ${Object.prototype.toString.call(result).slice(8, -1)}`;
     return `JSON would contain nothing of ${what}. Return its data, such as \`await response.json()\``;

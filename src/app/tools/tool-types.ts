@@ -30,7 +30,7 @@ export function isToolAccess(value: unknown): value is ToolAccess {
 
 /** Context of one call of a tool. */
 export interface ToolCallContext {
-  /** Fires when the run is stopped or the call's time is up. The result of the call is then no longer used. */
+  /** Fires when the run is stopped or the call's time is up. A call that does not end soon afterwards is abandoned. */
   readonly signal: AbortSignal;
   /** The calling agent's directory: the workspace, or the agent's own worktree. */
   readonly cwd: string;

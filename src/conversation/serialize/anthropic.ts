@@ -10,7 +10,14 @@ import {
   type ToolDeclaration,
   type UserBlock,
 } from "../../protocol/index.ts";
-import { type HeadDimension, type HeadText, type SegmentText, type Serializer, systemTexts } from "./serializer.ts";
+import {
+  type HeadDimension,
+  type HeadText,
+  type RequestHead,
+  type SegmentText,
+  type Serializer,
+  systemTexts,
+} from "./serializer.ts";
 import { wireCallId } from "./wire-text.ts";
 
 export const anthropicSerializer: Serializer = {
@@ -23,10 +30,10 @@ export const anthropicSerializer: Serializer = {
   },
 };
 
-function anthropicHead(head: Head): HeadText {
+function anthropicHead(head: RequestHead): HeadText {
   let text = `{"model":${JSON.stringify(head.model)},"stream":true`;
   if (head.thinking) text += `,"thinking":{"type":"enabled","budget_tokens":${head.thinking.budgetTokens}}`;
-  if (head.effort) text += `,"output_config":{"effort":${JSON.stringify(head.effort)}}`;
+  if (head.effort || head.answerSchema) text += `,"output_config":${JSON.stringify(outputConfig(head))}`;
   const shared = sharedCounts(head.tools);
   const toolMarks: number[] = [];
   for (const [index, tool] of head.tools.entries()) {
@@ -47,6 +54,10 @@ function anthropicHead(head: Head): HeadText {
   }
   text += `${opened ? "]" : ""},"messages":[`;
   return { text, markAt, toolMarks, holdsMessage: false, dimensions };
+}
+
+function outputConfig({ effort, answerSchema }: RequestHead): object {
+  return { effort, format: answerSchema && { type: "json_schema", schema: answerSchema } };
 }
 
 /**

@@ -2,13 +2,21 @@ import type {
   AssistantMessage,
   Head,
   ImageBlock,
+  JsonSchema,
   Message,
   ToolDeclaration,
   UserBlock,
   UserMessage,
 } from "../../protocol/index.ts";
 import { textOf } from "../../protocol/index.ts";
-import { type HeadDimension, type HeadText, type SegmentText, type Serializer, systemTexts } from "./serializer.ts";
+import {
+  type HeadDimension,
+  type HeadText,
+  type RequestHead,
+  type SegmentText,
+  type Serializer,
+  systemTexts,
+} from "./serializer.ts";
 import { wireCallId } from "./wire-text.ts";
 
 export const openaiSerializer: Serializer = {
@@ -18,10 +26,11 @@ export const openaiSerializer: Serializer = {
   marks: { "5m": "", "1h": "" },
 };
 
-function openaiHead(head: Head): HeadText {
+function openaiHead(head: RequestHead): HeadText {
   let text = `{"model":${JSON.stringify(head.model)},"stream":true,"stream_options":{"include_usage":true}`;
   const effort = head.effort ?? (mustNotReason(head) ? "none" : undefined);
   if (effort) text += `,"reasoning_effort":${JSON.stringify(effort)}`;
+  if (head.answerSchema) text += `,"response_format":${JSON.stringify(responseFormat(head.answerSchema))}`;
   if (head.tools.length > 0) text += `,"tools":[${head.tools.map(toolText).join(",")}]`;
   const dimensions: HeadDimension[] = [{ name: "tools_model_thinking", end: text.length }];
   text += ',"messages":[';
@@ -37,6 +46,20 @@ function openaiHead(head: Head): HeadText {
   }
   if (opened) text += '"}';
   return { text, markAt: -1, toolMarks: [], holdsMessage: opened, dimensions };
+}
+
+/** OpenAI enforces a schema only in strict mode, which requires every property. Compatible servers always enforce it. */
+function responseFormat(schema: JsonSchema): object {
+  return { type: "json_schema", json_schema: { name: "answer", strict: requiresEverything(schema), schema } };
+}
+
+function requiresEverything(schema: unknown): boolean {
+  if (typeof schema !== "object" || schema === null) return true;
+  const { type, properties = {}, required = [] } = schema as Record<string, object | undefined>;
+  return (
+    (String(type) !== "object" || Object.keys(properties).length === (required as readonly unknown[]).length) &&
+    Object.values(schema).every(requiresEverything)
+  );
 }
 
 function mustNotReason({ tools, model }: Head): boolean {

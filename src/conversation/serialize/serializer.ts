@@ -1,8 +1,8 @@
-import type { CacheLifetime, Head, Message } from "../../protocol/index.ts";
+import type { CacheLifetime, Head, JsonSchema, Message } from "../../protocol/index.ts";
 
 /** Converts neutral messages to the text of one dialect. Pure: the same input always gives the same text. */
 export interface Serializer {
-  head(head: Head): HeadText;
+  head(head: RequestHead): HeadText;
   /** Returns the text of a message. It begins with a comma. */
   segment(message: Message, head: Head): SegmentText;
   /**
@@ -11,6 +11,15 @@ export interface Serializer {
   end(head: Head, maxTokens: number): string;
   /** Text to insert at a cache mark, by lifetime. Empty for dialects without marks. */
   readonly marks: Readonly<Record<CacheLifetime, string>>;
+}
+
+/** The head of one request. */
+export interface RequestHead extends Head {
+  /**
+   * Schema that the provider enforces for the text of this answer. Providers put it before the system text, so a
+   * request with a schema reads nothing from the cache.
+   */
+  readonly answerSchema?: JsonSchema | undefined;
 }
 
 export interface HeadText {

@@ -61,6 +61,8 @@ export type DurableEvent =
       readonly promptId?: PromptId | undefined;
       /** Set if the previous run was cut off, so that only the end of this run is reported to the parent. */
       readonly replaces?: true | undefined;
+      /** Set if the end of the run is not reported to the parent, because the program started the agent. */
+      readonly reportsTo?: "program" | undefined;
     }
   | {
       readonly type: "run.started";
@@ -272,6 +274,8 @@ export interface SpawnSpec {
   readonly name?: string | undefined;
   /** Call that started the subagent. */
   readonly parent: ParentCall;
+  /** Set if the program started the subagent. In that case, its runs are not reported to its parent. */
+  readonly by?: "program" | undefined;
   /** Depth in the tree of agents. The main agent has depth 0. */
   readonly depth: number;
   /** Set if the call requested a separate working copy. */

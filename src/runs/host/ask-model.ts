@@ -4,6 +4,7 @@ import type { ModelProgress } from "../../ports/index.ts";
 import {
   costOf,
   type DurableEvent,
+  type JsonSchema,
   type ModelOutcome,
   noUsage,
   paidUsage,
@@ -24,7 +25,11 @@ export async function askModel(host: RunHost, turn: number): Promise<BudgetRefus
   const { budget, model } = services;
   const { head } = request.agent;
   const description = model.describe();
-  const inputTokens = mostExpectedTokens(thread.state.context, headSize(head), userTurn(thread.state)) + ADDED_TOKENS;
+  const schema = correctedSchema(host);
+  // JSON has more than two characters per token.
+  const schemaTokens = schema === undefined ? 0 : Math.ceil(JSON.stringify(schema).length / 2);
+  const inputTokens =
+    mostExpectedTokens(thread.state.context, headSize(head), userTurn(thread.state)) + ADDED_TOKENS + schemaTokens;
   const { thinking, cacheLifetime } = head;
   const planned = { inputTokens, maxTokens: longestAnswer(description), cacheLifetime };
   const estimate = estimateRequest({ ...planned, thinkingTokens: thinking?.budgetTokens }, description);
@@ -62,7 +67,8 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
   const { signal } = outlet;
   const repeat = (lost: Usage) => reservation.repeat(spent(lost), signal);
   const maxTokens = reservation.answerTokens;
-  const given = await model.call({ prompt, maxTokens, callId, signal, repeat }, emit);
+  const answerSchema = correctedSchema(host);
+  const given = await model.call({ prompt, maxTokens, callId, signal, answerSchema, repeat }, emit);
   clocks.modelEnded();
   await settled();
   // A parked run sends the request again when it continues, so its partial response is not kept: a conversation that
@@ -77,6 +83,14 @@ async function callModel(host: RunHost, turn: number, { reservation, reserved }:
   const milliseconds = Math.round(clock.monotonic() - startedAt);
   const fingerprint = prompt.fingerprint();
   await host.record([answerEvent(outcome, { turn, costUsd: bill?.costUsd, milliseconds, fingerprint })]);
+}
+
+/**
+ * Returns the schema that the provider is asked to enforce. Only corrections have one: with a schema, providers read
+ * nothing from their cache, and some models call no tools.
+ */
+function correctedSchema({ corrections = 0, request }: RunHost): JsonSchema | undefined {
+  return corrections > 0 ? request.output?.schema : undefined;
 }
 
 const CHARACTERS_PER_TOKEN = 4;

@@ -1,7 +1,11 @@
+import type { JsonSchema } from "../../protocol/index.ts";
+
 /** Checks the form of an answer, which is the text of the agent's last message. */
 export interface OutputCheck {
   /** Tells the model what form its answer must have. */
   readonly instruction: string;
+  /** The same as a schema, for providers that can enforce one. */
+  readonly schema: JsonSchema;
   /** Returns what is wrong with an answer; undefined if it is valid. Never rejects. */
   problemIn(text: string): Promise<string | undefined>;
 }

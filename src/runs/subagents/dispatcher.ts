@@ -177,6 +177,7 @@ export class Dispatcher implements Retinue {
       isolation,
       depth,
       parent: { agentId: parent.agentId, callId },
+      by,
     };
     const forkHead = fork && parent.thread.conversation?.head;
     const ready = await this.options.prepare({ spec, terms: request, parent, signal, forkHead, by });
@@ -251,7 +252,7 @@ export class Dispatcher implements Retinue {
 
   /**
    * Resumes a subagent in the background without a call. Its end is reported to the nearest agent above it that is
-   * running, or else to the main agent. Returns the reason if that is impossible. A prompt is in the agent's transcript
+   * running, or else to the main agent; to neither of them if the program started it. Returns the reason if that is impossible. A prompt is in the agent's transcript
    * when the promise resolves. Pass no prompt to continue a run that was lost or parked.
    */
   async wake(
@@ -268,7 +269,9 @@ export class Dispatcher implements Retinue {
     const replaces = end !== undefined && isUnfinished(end) ? true : undefined;
     const refused = await this.whileResuming(agentId, async () => {
       const runId = await announcedRun(this.options.journal, { parent: parent.agentId, agentId });
-      return this.reactivate({ subagent, terms, parent, signal, how, resumed: { by, promptId, replaces }, runId });
+      const reportsTo = this.isForProgram(subagent, parent.agentId) ? "program" : undefined;
+      const resumed: Reactivation["resumed"] = { by, promptId, replaces, reportsTo };
+      return this.reactivate({ subagent, terms, parent, signal, how, resumed, runId });
     });
     return refused?.message;
   }
@@ -278,6 +281,13 @@ export class Dispatcher implements Retinue {
     if (this.registry.live.has(agentId)) return this.liveAgent(agentId);
     const above = this.registry.known(agentId);
     return above === undefined ? this.withPlan(this.options.idleMain()) : this.parentOf(above);
+  }
+
+  /** Returns whether the program started the subagent, or an agent between it and `parent`. */
+  private isForProgram(subagent: Subagent, parent: AgentId): boolean {
+    if (subagent.by === "program") return true;
+    const above = subagent.parent.agentId === parent ? undefined : this.registry.known(subagent.parent.agentId);
+    return above !== undefined && this.isForProgram(above, parent);
   }
 
   /**
@@ -302,8 +312,9 @@ export class Dispatcher implements Retinue {
     return problems;
   }
 
-  /** Returns whether the main agent expects a report on a background agent's newest run. */
-  private isUnreported({ runId }: Subagent): boolean {
+  /** Returns whether the program or the main agent expects a report on a background agent's newest run. */
+  private isUnreported({ runId, by }: Subagent): boolean {
+    if (by === "program") return true;
     return this.options.idleMain().thread.state.background.some((run) => run.runId === runId);
   }
 
@@ -361,6 +372,7 @@ export class Dispatcher implements Retinue {
       signal,
       forkHead: fork?.kind === "fork" ? thread.conversation?.head : undefined,
       before: subagent.policy,
+      by: resumed?.reportsTo,
     });
     if (!prepared.ok) return refuse(prepared.message);
     const runId = options.runId ?? newRunId();

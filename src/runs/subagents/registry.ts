@@ -147,11 +147,12 @@ export class Registry implements RunRegistry {
   }
 
   /**
-   * Returns the nearest agent, starting with the agent itself and going up, whose newest run worked in the background.
+   * Returns the nearest agent, starting with the agent itself and going up, whose newest run worked in the background,
+   * or which the program started. No agent waits for it.
    */
   inBackgroundAbove(subagent: Subagent): Subagent | undefined {
     const above = this.subagents.get(subagent.parent.agentId);
-    return subagent.inBackground ? subagent : above && this.inBackgroundAbove(above);
+    return subagent.inBackground || subagent.by === "program" ? subagent : above && this.inBackgroundAbove(above);
   }
 
   /**

@@ -96,9 +96,10 @@ export function specOf({
   isolation,
   fork,
   parent,
+  by,
   depth,
 }: SpawnSpec): SpawnSpec {
-  return { agentId, agentType, description, name, isolation, fork, parent, depth };
+  return { agentId, agentType, description, name, isolation, fork, parent, by, depth };
 }
 
 /** A subagent's run that is in progress. */

@@ -19,7 +19,8 @@ export function promptPrefixes(wire: Wire, rawBody: Buffer): readonly Prefix[] {
     const span = members.get(key);
     return span === undefined ? [] : isArray(rawBody, span) ? itemsOf(rawBody, span) : [span];
   };
-  const chain = startChain(`${wire} ${raw("model")}`);
+  // Providers put the schema of the answer before everything else.
+  const chain = startChain(`${wire} ${raw("model")} ${raw("response_format")} ${raw("output_config")}`);
   for (const tool of listed("tools")) chain.add("tool", block(rawBody, tool));
   for (const system of listed("system")) chain.add("system", block(rawBody, system));
   // If one of these parameters changes, the provider still reads tools and system from its cache, but no messages.

@@ -10,6 +10,7 @@ const result = (id: string, content: unknown = "ok") => ({ type: "tool_result", 
 const user = (...content: unknown[]) => ({ role: "user", content });
 const assistant = (...content: unknown[]) => ({ role: "assistant", content });
 const tool = (name: string) => ({ name, description: "d", input_schema: { type: "object" } });
+const object = { type: "object", properties: { a: { type: "array", items: { type: "string" } } } };
 const mark = { cache_control: { type: "ephemeral" } };
 
 function check(body: Body): string | undefined {
@@ -39,6 +40,15 @@ describe("requests that the Anthropic API accepts", () => {
         tool_choice: { type: "tool", name: "b" },
         system: [text("s"), { ...text("t"), ...mark }],
         messages: [user({ ...text("a"), ...mark }), user({ ...text("b"), ...mark })],
+      },
+    ],
+    [
+      "effort and a schema for the answer",
+      {
+        output_config: {
+          effort: "low",
+          format: { type: "json_schema", schema: { ...object, additionalProperties: false } },
+        },
       },
     ],
     ["thinking with its budget", { thinking: { type: "enabled", budget_tokens: 2000 } }],
@@ -131,6 +141,12 @@ describe("requests that the Anthropic API rejects", () => {
       "ttl='1h'",
     ],
     ["an invalid ttl", { system: [{ ...text("s"), cache_control: { type: "ephemeral", ttl: "2h" } }] }, "ttl"],
+    [
+      "an open schema for the answer",
+      { output_config: { format: { type: "json_schema", schema: object } } },
+      "output_config.format.schema: 'additionalProperties' must be set to false",
+    ],
+    ["an unknown format of the answer", { output_config: { format: { type: "json" } } }, "should be 'json_schema'"],
     ["a tool with an invalid name", { tools: [tool("a.b")] }, "tools.0.name: String should match"],
     ["two tools with the same name", { tools: [tool("a"), tool("a")] }, "must be unique"],
     ["a tool without a schema", { tools: [{ name: "a" }] }, "tools.0.input_schema"],

@@ -1,4 +1,5 @@
 import { asList, isObject, type JsonObject } from "../json-values.ts";
+import { checkAnswerSchema } from "./answer-schema.ts";
 import {
   type CheckedMessage,
   demand,
@@ -21,6 +22,7 @@ export function validateAnthropic(body: unknown, ledger: ThinkingLedger): string
     demand(typeof request["model"] === "string" && request["model"] !== "", "model: Field required");
     checkNumbers(request);
     checkTools(request);
+    checkOutputConfig(request["output_config"]);
     checkSystem(request["system"]);
     const messages = checkMessages(request["messages"], ledger);
     checkThinkingParameters(request);
@@ -63,6 +65,17 @@ function checkNumbers(request: JsonObject): void {
   demand(temperature === undefined || isTemperature, "temperature: range: 0..1");
   demand(stream === undefined || typeof stream === "boolean", "stream: Input should be a valid boolean");
   if (stops !== undefined) for (const stop of demandList(stops, "stop_sequences")) demandText(stop, "stop_sequences");
+}
+
+function checkOutputConfig(value: unknown): void {
+  if (value === undefined) return;
+  const config = demandObject(value, "output_config");
+  demandKeys(config, "output_config", ["effort", "format", "task_budget"]);
+  if (config["format"] === undefined) return;
+  const format = demandObject(config["format"], "output_config.format");
+  demandKeys(format, "output_config.format", ["type", "schema"]);
+  demand(format["type"] === "json_schema", "output_config.format.type: Input should be 'json_schema'");
+  checkAnswerSchema(format["schema"], { where: "output_config.format.schema", everythingRequired: false });
 }
 
 function checkTools(request: JsonObject): void {

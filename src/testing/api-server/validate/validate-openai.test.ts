@@ -12,6 +12,11 @@ const answers = (id: string) => ({ role: "tool", tool_call_id: id, content: "ok"
 const user = { role: "user", content: "Hi" };
 const tools = [{ type: "function", function: { name: "a", parameters: { type: "object" } } }];
 const talk = (...messages: unknown[]) => ({ messages: [user, ...messages] });
+const text = { type: "string" };
+const format = (properties: Body, required: readonly string[], strict = true) => {
+  const schema = { type: "object", properties, required, additionalProperties: false };
+  return { type: "json_schema", json_schema: { name: "answer", strict, schema } };
+};
 const check = (body: Body) => validateOpenai({ model: "m", messages: [user], ...body });
 
 describe("requests that the OpenAI API accepts", () => {
@@ -39,6 +44,8 @@ describe("requests that the OpenAI API accepts", () => {
     ["tools for a newer model that is told not to reason", { model: "gpt-6-sol", tools, reasoning_effort: "none" }],
     ["tools for a model that does not reason by default", { model: "gpt-5.4", tools }],
     ["tools and effort for an older model", { model: "gpt-5.1", tools, reasoning_effort: "high" }],
+    ["a strict schema for the answer", { response_format: format({ a: text }, ["a"]) }],
+    ["a schema that is not strict", { response_format: format({ a: { ...text, minLength: 1 } }, [], false) }],
     ["a newer model without tools", { model: "gpt-6-astra", reasoning_effort: "high" }],
   ])("%s", (_, body) => {
     expect(check(body)).toBeUndefined();
@@ -53,6 +60,16 @@ describe("requests that the OpenAI API rejects", () => {
     ["tools for a model that reasons by default", { model: "gpt-6-luna", tools }, "for gpt-6-luna in /v1/chat/"],
     ["tools and effort", { model: "gpt-5.4", tools, reasoning_effort: "low" }, "Function tools with reasoning_effort"],
     ["tools where reasoning is always on", { model: "gpt-6.1-sol", tools, reasoning_effort: "none" }, "gpt-6.1-sol"],
+    [
+      "a strict schema with an optional property",
+      { response_format: format({ a: text }, []) },
+      "must include every key",
+    ],
+    [
+      "a strict schema with a keyword that can't be enforced",
+      { response_format: format({ a: { ...text, not: {} } }, ["a"]) },
+      "properties.a: 'not' is not supported",
+    ],
     ["an unknown role", { messages: [{ role: "model", content: "a" }] }, "messages[0].role"],
     [
       "a mark from the other wire format",

@@ -1,4 +1,5 @@
 import { asList, isObject, type JsonObject } from "../json-values.ts";
+import { checkAnswerSchema } from "./answer-schema.ts";
 import { demand, demandKeys, demandList, demandObject, demandText, firstProblem } from "./check.ts";
 
 /**
@@ -17,6 +18,7 @@ export function validateOpenai(body: unknown): string | undefined {
       "'stream_options' is only allowed when 'stream' is true",
     );
     checkTools(request);
+    checkResponseFormat(request["response_format"]);
     const messages = demandList(request["messages"], "messages");
     demand(messages.length > 0, "messages: at least one message is required");
     checkSequence(messages.map((message, index) => checkMessage(message, `messages[${index}]`)));
@@ -60,6 +62,24 @@ const requestKeys = new Set([
 
 const namePattern = /^[a-zA-Z0-9_-]{1,64}$/;
 const messageKeys = ["role", "content", "name", "tool_calls", "tool_call_id", "refusal", "reasoning_content"];
+
+function checkResponseFormat(value: unknown): void {
+  if (value === undefined) return;
+  const format = demandObject(value, "response_format");
+  const types = ["text", "json_object", "json_schema"];
+  demand(types.includes(String(format["type"])), `response_format.type: should be one of ${types.join(", ")}`);
+  if (format["type"] !== "json_schema") return;
+  const where = "response_format.json_schema";
+  const described = demandObject(format["json_schema"], where);
+  demandKeys(described, where, ["name", "description", "schema", "strict"]);
+  demand(namePattern.test(String(described["name"])), `${where}.name: does not match ${namePattern.source}`);
+  if (described["strict"] !== true) return;
+  demand(
+    isObject(described["schema"]) && described["schema"]["type"] === "object",
+    `${where}.schema: must be an object`,
+  );
+  checkAnswerSchema(described["schema"], { where: `${where}.schema`, everythingRequired: true });
+}
 
 function checkTools(request: JsonObject): void {
   if (request["tools"] === undefined) {
