@@ -14,11 +14,11 @@ import type { Line } from "../../src/protocol/index.ts";
 import { nameFault } from "../../src/web/agents/name-fault.ts";
 import { placeOf } from "../../src/web/approvals/change-place.ts";
 import { changedLines, linesOf } from "../../src/web/parts/diff-lines.ts";
-import { contextColors } from "../../src/web/session/context-colors.ts";
-import { spanWords, zoomed } from "../../src/web/session/lanes.ts";
-import { partEnd } from "../../src/web/session/part-end.ts";
-import { shownItems } from "../../src/web/session/shown-items.ts";
-import { type TreeRow, treeRows } from "../../src/web/session/tree-rows.ts";
+import { contextColors } from "../../src/web/session/agent/context-colors.ts";
+import { partEnd } from "../../src/web/session/conversation/part-end.ts";
+import { shownItems } from "../../src/web/session/conversation/shown-items.ts";
+import { spanWords, zoomed } from "../../src/web/session/timeline/lanes.ts";
+import { type TreeRow, treeRows } from "../../src/web/session/tree/tree-rows.ts";
 import { createStore, until } from "../../src/web/state/store.ts";
 
 const event = (agentId: string, type: string, fields: object, at = 0): ViewUpdate =>

@@ -12,16 +12,16 @@ import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
 import { useSteps } from "../state/use-steps.ts";
-import { AgentPanel } from "./agent-panel.tsx";
-import { AgentTree } from "./agent-tree.tsx";
-import { doingWords, pathWords } from "./agent-words.ts";
-import { Composer } from "./composer.tsx";
-import { RaiseBudgetButton } from "./session-actions.tsx";
+import { AgentPanel } from "./agent/agent-panel.tsx";
+import { doingWords, pathWords } from "./agent/agent-words.ts";
+import { Transcript } from "./conversation/transcript.tsx";
 import { SessionContext } from "./session-context.ts";
 import { type SessionState, type SessionStore, watchSession } from "./session-store.ts";
-import { TimeRegion } from "./time-region.tsx";
-import { Transcript } from "./transcript.tsx";
-import { type GroupRow, treeRows } from "./tree-rows.ts";
+import { Composer } from "./steering/composer.tsx";
+import { RaiseBudgetButton } from "./steering/session-actions.tsx";
+import { TimeRegion } from "./timeline/time-region.tsx";
+import { AgentTree } from "./tree/agent-tree.tsx";
+import { type GroupRow, treeRows } from "./tree/tree-rows.ts";
 
 interface SessionPageProps {
   readonly id: SessionId;

@@ -1,11 +1,11 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useMemo, useState } from "react";
-import { agentOf, type SessionUsage, type SessionView, tokensOf, type UsedTurns } from "../../client/index.ts";
-import { plural } from "../../lib/portable.ts";
-import { formatCost, formatTokens } from "../parts/format.ts";
-import { goTo } from "../state/route.ts";
-import { nameOf } from "./agent-words.ts";
-import { focusedCall } from "./focused-call.ts";
-import { useSessionId } from "./session-context.ts";
+import { agentOf, type SessionUsage, type SessionView, tokensOf, type UsedTurns } from "../../../client/index.ts";
+import { plural } from "../../../lib/portable.ts";
+import { formatCost, formatTokens } from "../../parts/format.ts";
+import { goTo } from "../../state/route.ts";
+import { nameOf } from "../agent/agent-words.ts";
+import { focusedCall } from "../conversation/focused-call.ts";
+import { useSessionId } from "../session-context.ts";
 
 interface UsageChartProps {
   /** Buttons that choose what the region shows. */

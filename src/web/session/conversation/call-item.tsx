@@ -1,16 +1,16 @@
 import { Fragment, memo, type ReactNode, useEffect, useRef, useState } from "react";
-import { approvalText, type CallItem, isWaiting, resultWords } from "../../client/index.ts";
-import { showExactly } from "../../lib/portable.ts";
-import { canonicalToolName } from "../../protocol/index.ts";
-import { CodeBlock } from "../parts/code-block.tsx";
-import { Diff } from "../parts/diff.tsx";
-import { ExactText, Signs } from "../parts/exact-text.tsx";
-import { formatAge, formatMs } from "../parts/format.ts";
-import { linkTo } from "../state/route.ts";
-import { useStore } from "../state/store.ts";
+import { approvalText, type CallItem, isWaiting, resultWords } from "../../../client/index.ts";
+import { showExactly } from "../../../lib/portable.ts";
+import { canonicalToolName } from "../../../protocol/index.ts";
+import { CodeBlock } from "../../parts/code-block.tsx";
+import { Diff } from "../../parts/diff.tsx";
+import { ExactText, Signs } from "../../parts/exact-text.tsx";
+import { formatAge, formatMs } from "../../parts/format.ts";
+import { linkTo } from "../../state/route.ts";
+import { useStore } from "../../state/store.ts";
+import { useNames, useSessionId } from "../session-context.ts";
 import { focusedCall } from "./focused-call.ts";
 import { Output } from "./output.tsx";
-import { useNames, useSessionId } from "./session-context.ts";
 
 interface CallLineProps {
   readonly call: CallItem;

@@ -9,14 +9,14 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
-import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
-import { formatCount } from "../../lib/portable.ts";
-import type { AgentId } from "../../protocol/index.ts";
-import { Signs } from "../parts/exact-text.tsx";
-import { formatAge, formatCost } from "../parts/format.ts";
-import { useNow } from "../state/clock.ts";
-import { goTo } from "../state/route.ts";
-import { doingWords, nameOf, toneOf, typeOf } from "./agent-words.ts";
+import { type AgentView, type SessionView, stateOf } from "../../../client/index.ts";
+import { formatCount } from "../../../lib/portable.ts";
+import type { AgentId } from "../../../protocol/index.ts";
+import { Signs } from "../../parts/exact-text.tsx";
+import { formatAge, formatCost } from "../../parts/format.ts";
+import { useNow } from "../../state/clock.ts";
+import { goTo } from "../../state/route.ts";
+import { doingWords, nameOf, toneOf, typeOf } from "../agent/agent-words.ts";
 import type { AgentRow, GroupRow, TreeRow } from "./tree-rows.ts";
 
 const NARROW = "(max-width: 1199px)";

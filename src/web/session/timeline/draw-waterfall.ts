@@ -1,5 +1,5 @@
-import type { Span } from "../../client/index.ts";
-import type { AgentId } from "../../protocol/index.ts";
+import type { Span } from "../../../client/index.ts";
+import type { AgentId } from "../../../protocol/index.ts";
 import { drawDensity } from "./draw-density.ts";
 import { type AgentLane, axisWords, GAP, type Lane, type Range, ROW } from "./lanes.ts";
 

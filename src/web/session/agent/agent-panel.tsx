@@ -1,15 +1,15 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { type AgentView, type SessionView, stateOf, tokensOf } from "../../client/index.ts";
-import { formatCount, plural } from "../../lib/portable.ts";
-import { type ContextReport, MAIN_AGENT, type SessionInfo } from "../../protocol/index.ts";
-import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
-import { formatCost, formatTokens } from "../parts/format.ts";
-import { useServer } from "../state/server-context.ts";
+import { type AgentView, type SessionView, stateOf, tokensOf } from "../../../client/index.ts";
+import { formatCount, plural } from "../../../lib/portable.ts";
+import { type ContextReport, MAIN_AGENT, type SessionInfo } from "../../../protocol/index.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { formatCost, formatTokens } from "../../parts/format.ts";
+import { useServer } from "../../state/server-context.ts";
+import { useNames, useSessionId } from "../session-context.ts";
+import { useReceipts } from "../steering/receipts.ts";
+import { SessionActions } from "../steering/session-actions.tsx";
 import { nameOf, pathWords, stateLine, typeOf } from "./agent-words.ts";
 import { COLORS, contextColors } from "./context-colors.ts";
-import { useReceipts } from "./receipts.ts";
-import { SessionActions } from "./session-actions.tsx";
-import { useNames, useSessionId } from "./session-context.ts";
 
 interface AgentPanelProps {
   readonly agent: AgentView;

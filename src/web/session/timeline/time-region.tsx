@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
-import type { AgentId } from "../../protocol/index.ts";
-import type { SessionState } from "./session-store.ts";
-import type { GroupRow, TreeRow } from "./tree-rows.ts";
+import type { AgentId } from "../../../protocol/index.ts";
+import type { SessionState } from "../session-store.ts";
+import type { GroupRow, TreeRow } from "../tree/tree-rows.ts";
 import { UsageChart } from "./usage-chart.tsx";
 import { Waterfall } from "./waterfall.tsx";
 

@@ -10,17 +10,17 @@ import {
   outcomeMarks,
   stateOf,
   withoutTags,
-} from "../../client/index.ts";
-import { plural } from "../../lib/portable.ts";
-import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
-import { formatCost, formatMs, formatTokens } from "../parts/format.ts";
-import { Markdown } from "../parts/markdown.tsx";
-import { useStore } from "../state/store.ts";
-import { PAUSED } from "./agent-words.ts";
+} from "../../../client/index.ts";
+import { plural } from "../../../lib/portable.ts";
+import { type AgentId, MAIN_AGENT } from "../../../protocol/index.ts";
+import { formatCost, formatMs, formatTokens } from "../../parts/format.ts";
+import { Markdown } from "../../parts/markdown.tsx";
+import { useStore } from "../../state/store.ts";
+import { PAUSED } from "../agent/agent-words.ts";
+import { useNames } from "../session-context.ts";
+import type { TranscriptFault } from "../session-store.ts";
 import { CallLine } from "./call-item.tsx";
 import { focusedCall, focusedTurn, turnKey } from "./focused-call.ts";
-import { useNames } from "./session-context.ts";
-import type { TranscriptFault } from "./session-store.ts";
 import { shownItems } from "./shown-items.ts";
 import { useFollowing } from "./use-following.ts";
 

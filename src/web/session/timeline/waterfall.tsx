@@ -1,14 +1,14 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import type { Span, Spans } from "../../client/index.ts";
-import type { AgentId } from "../../protocol/index.ts";
-import { useNow } from "../state/clock.ts";
-import { goTo } from "../state/route.ts";
-import { useColors } from "../state/theme.ts";
+import type { Span, Spans } from "../../../client/index.ts";
+import type { AgentId } from "../../../protocol/index.ts";
+import { useNow } from "../../state/clock.ts";
+import { goTo } from "../../state/route.ts";
+import { useColors } from "../../state/theme.ts";
+import { focusedCall, focusedTurn, turnKey } from "../conversation/focused-call.ts";
+import { useSessionId } from "../session-context.ts";
+import type { GroupRow, TreeRow } from "../tree/tree-rows.ts";
 import { type Drawing, drawWaterfall, edgesOf, laneAt, leftOf, spanAt, TOP, timeAt } from "./draw-waterfall.ts";
-import { focusedCall, focusedTurn, turnKey } from "./focused-call.ts";
 import { GAP, groupWords, type Lane, lanesOf, type Range, ROW, spanWords, zoomed } from "./lanes.ts";
-import { useSessionId } from "./session-context.ts";
-import type { GroupRow, TreeRow } from "./tree-rows.ts";
 
 interface WaterfallProps {
   /** Buttons that choose what the region shows. */

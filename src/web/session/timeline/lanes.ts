@@ -1,9 +1,9 @@
-import type { Span, Spans } from "../../client/index.ts";
-import { formatCount } from "../../lib/portable.ts";
-import { type AgentId, canonicalToolName } from "../../protocol/index.ts";
-import { formatAge, formatCost, formatMs, formatTokens } from "../parts/format.ts";
-import { nameOf } from "./agent-words.ts";
-import type { GroupRow, TreeRow } from "./tree-rows.ts";
+import type { Span, Spans } from "../../../client/index.ts";
+import { formatCount } from "../../../lib/portable.ts";
+import { type AgentId, canonicalToolName } from "../../../protocol/index.ts";
+import { formatAge, formatCost, formatMs, formatTokens } from "../../parts/format.ts";
+import { nameOf } from "../agent/agent-words.ts";
+import type { GroupRow, TreeRow } from "../tree/tree-rows.ts";
 
 /**
  * A lane in the timeline: an agent's spans, in one or more rows, or the number of a group's agents that were busy over

@@ -1,11 +1,11 @@
 import { type FormEvent, Fragment, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
-import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
-import { MAIN_AGENT, textOf } from "../../protocol/index.ts";
-import { useDraft } from "../state/draft.ts";
-import { useServer } from "../state/server-context.ts";
-import { nameOf } from "./agent-words.ts";
+import { type AgentView, type SessionView, stateOf } from "../../../client/index.ts";
+import { MAIN_AGENT, textOf } from "../../../protocol/index.ts";
+import { useDraft } from "../../state/draft.ts";
+import { useServer } from "../../state/server-context.ts";
+import { nameOf } from "../agent/agent-words.ts";
+import { useNames, useSessionId } from "../session-context.ts";
 import { useReceipts } from "./receipts.ts";
-import { useNames, useSessionId } from "./session-context.ts";
 
 interface ComposerProps {
   readonly view: SessionView;
