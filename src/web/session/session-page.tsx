@@ -1,6 +1,5 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { type AgentView, agentOf, elements, inTreeOrder, type SessionView, totalsOf } from "../../client/index.ts";
-import { plural } from "../../lib/portable.ts";
 import { type AgentId, MAIN_AGENT, type SessionId, type SessionInfo } from "../../protocol/index.ts";
 import { RequestList } from "../approvals/request-list.tsx";
 import { requestWanted } from "../approvals/request-wanted.ts";
@@ -16,6 +15,7 @@ import { AgentPanel } from "./agent/agent-panel.tsx";
 import { doingWords, pathWords } from "./agent/agent-words.ts";
 import { Transcript } from "./conversation/transcript.tsx";
 import { SessionContext } from "./session-context.ts";
+import { LoadingSession, SessionNotes } from "./session-notes.tsx";
 import { type SessionState, type SessionStore, watchSession } from "./session-store.ts";
 import { Composer } from "./steering/composer.tsx";
 import { RaiseBudgetButton } from "./steering/session-actions.tsx";
@@ -127,7 +127,7 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
         isLoaded={isLoaded}
         waitingSince={approvals[0]?.askedAt}
       />
-      {problem}
+      {problem ?? <SessionNotes state={state} />}
       <nav className="regions" aria-label="Session regions">
         {regions.map((each) => (
           <button
@@ -165,9 +165,11 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
             {pathWords(view, agent.path).slice(MAIN_AGENT.length)}
           </p>
         )}
-        {agent === undefined ? (
+        {!isLoaded ? (
+          <LoadingSession state={state} />
+        ) : agent === undefined ? (
           <p className="dim empty" role="status">
-            {isLoaded ? missingWords(agentId, view) : "Loading the session…"}
+            {missingWords(agentId, view)}
           </p>
         ) : (
           <Transcript
@@ -203,12 +205,12 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
   );
 }
 
-/** A region of a session whose view has not arrived yet. */
+/** A region of a session whose view has not arrived yet. The conversation's region says how far it is. */
 function Loading({ title }: { readonly title: string }): ReactNode {
   return (
     <>
       <h2>{title}</h2>
-      <p className="dim tree-none">Loading…</p>
+      <p className="dim tree-none">Shown when the session has loaded.</p>
     </>
   );
 }
@@ -250,9 +252,9 @@ function isGone({ closed, link }: SessionState): boolean {
   return closed === "deleted" || link.error?.code === "unknown_session";
 }
 
-/** Shows problems with the session or its connection, and what to do. */
+/** Says why the session can't be used, and what to do. */
 function problemOf(state: SessionState, isAlone: boolean): ReactNode {
-  const { link, view, info } = state;
+  const { link } = state;
   const isPage = isAlone || undefined;
   if (isGone(state))
     return (
@@ -266,25 +268,7 @@ function problemOf(state: SessionState, isAlone: boolean): ReactNode {
         {link.error?.detail}
       </Problem>
     );
-  const skipped =
-    view.skipped > 0
-      ? `${plural(view.skipped, "recorded event")} can't be shown and ${view.skipped === 1 ? "was" : "were"} skipped.`
-      : undefined;
-  const notes = [skipped, info?.detail, ...(info?.notices ?? [])].filter((note) => note !== undefined && note !== "");
-  return notes.length === 0 ? undefined : <Notes text={notes.join(" ")} />;
-}
-
-/** Shows notices about the session, on one line until the user opens them. */
-function Notes({ text }: { readonly text: string }): ReactNode {
-  const [isOpen, setIsOpen] = useState(false);
-  return (
-    <div className={`link-note calm notes${isOpen ? " open" : ""}`} role="status">
-      <p>{text}</p>
-      <button type="button" className="quiet" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-        {isOpen ? "Less" : "More"}
-      </button>
-    </div>
-  );
+  return undefined;
 }
 
 interface SessionHeadProps {

@@ -24,20 +24,23 @@ export const CallLine = memo(function CallLine({ call, missing }: CallLineProps)
   const [isOpen, setIsOpen] = useState(false);
   const id = useSessionId();
   const named = useNames();
-  const line = useRef<HTMLDetailsElement>(null);
+  const head = useRef<HTMLElement>(null);
   const isFocused = useStore(focusedCall) === call.callId;
   useEffect(() => {
-    if (!isFocused) return;
-    focusedCall.set(undefined);
-    setIsOpen(true);
-    line.current?.scrollIntoView({ block: "center" });
-    line.current?.querySelector("summary")?.focus({ preventScroll: true });
+    if (isFocused) setIsOpen(true);
   }, [isFocused]);
+  useEffect(() => {
+    // The call is scrolled into view once its body is there. The body may be taller than the conversation's region.
+    if (!isFocused || !isOpen) return;
+    focusedCall.set(undefined);
+    head.current?.scrollIntoView({ block: "start" });
+    head.current?.focus({ preventScroll: true });
+  }, [isFocused, isOpen]);
   const mark = markOf(call, missing);
   const diff = result?.details?.["diff"];
   return (
-    <details className="call" ref={line} open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-      <summary>
+    <details className="call" open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary ref={head}>
         <span className={`mark ${mark.tone}`}>{mark.sign}</span>
         <span className="tool">{canonicalToolName(call.name)}</span>
         <span className="target">

@@ -68,7 +68,7 @@ export function Transcript({
       <div className="column">
         {unreadable !== undefined && (
           <p className="note bad" role="status">
-            {unreadableWords(unreadable)}
+            {unreadableWords(unreadable)} What happened there is missing below; the rest is complete.
           </p>
         )}
         {error !== undefined && (
@@ -114,7 +114,7 @@ const MOST_NUMBERS = 20;
 function unreadableWords(numbers: readonly number[]): string {
   if (numbers.length === 1) return `Line ${numbers[0]} of this transcript can't be read and was skipped.`;
   const listed = numbers.length > MOST_NUMBERS ? [...numbers.slice(0, MOST_NUMBERS), "…"] : numbers;
-  return `${numbers.length} lines of this transcript can't be read and were skipped: ${listed.join(", ")}`;
+  return `${numbers.length} lines of this transcript can't be read and were skipped: ${listed.join(", ")}.`;
 }
 
 /** Says why a call has no result and will not get one in this run. */

@@ -95,11 +95,17 @@ export function spanWords(span: Span, { zero, end, cwd }: SpanPlace): readonly s
   const range = `${axisWords(span.start - zero)} to ${axisWords(until - zero)}`;
   const spent = span.tokens === undefined ? [] : [`${formatTokens(span.tokens)} tokens, ${formatCost(span.costUsd)}`];
   return [
-    `${what}${span.result === undefined ? "" : `, ${span.result}`}`,
+    `${what}${span.result === undefined ? "" : `, ${resultWords[span.result]}`}`,
     `${formatMs(until - span.start)}, from ${range}`,
     ...spent,
   ];
 }
+
+const resultWords = {
+  failed: "failed",
+  stopped: "stopped",
+  lost: "cut off when its process was lost",
+} as const satisfies Record<NonNullable<Span["result"]>, string>;
 
 /** Describes a group, and how many of its agents were busy at a given time. */
 export function groupWords({ group, spans }: GroupLane, { zero, end }: Times, time?: number): readonly string[] {

@@ -14,7 +14,7 @@ interface TimeRegionProps {
 
 /** Shows when things happened, or what they cost. */
 export function TimeRegion({ state, rows, onToggle, selected }: TimeRegionProps): ReactNode {
-  const { view, spans, usage, info } = state;
+  const { view, spans, usage, info, link } = state;
   const [shown, setShown] = useState<"time" | "usage">("time");
   const tabs = (
     <div className="time-tabs" role="group" aria-label="What to show">
@@ -30,6 +30,7 @@ export function TimeRegion({ state, rows, onToggle, selected }: TimeRegionProps)
     <Waterfall
       tabs={tabs}
       isRunning={view.running.length > 0}
+      isConnected={link.state === "connected"}
       rows={rows}
       onToggle={onToggle}
       spans={spans}
