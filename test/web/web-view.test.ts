@@ -181,6 +181,8 @@ describe("the web view", () => {
     await page.keyboard.press("Enter");
     await expect.poll(focused, { timeout: 20_000 }).toMatch(/^H1 shop-api \/ Round prices/);
     await page.keyboard.press("Tab");
+    expect(await focused()).toMatch(/^BUTTON \$.* of \$1\.00$/);
+    await page.keyboard.press("Tab");
     expect(await focused()).toBe("DIV Agents");
   });
 
@@ -295,6 +297,19 @@ describe("the web view", () => {
     await agent("^main.*succeeded").waitFor();
     await expect.poll(() => page.title()).toMatch(/^Round prices .* · Retinue$/);
     expect(problems).toEqual([]);
+  });
+
+  it("leads from a changed file to its diff, even if another agent has changed it, and from a cost to the turns", async () => {
+    const details = page.getByRole("region", { name: "Agent details" });
+    await details.getByRole("button", { name: "src/cart/price.ts" }).press("Enter");
+    await page.locator(".call", { hasText: "Edit" }).locator(".diff").waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toContain("Edit");
+    await details.getByText("main › cart").waitFor();
+    await details.getByRole("button", { name: /^\$/ }).press("Enter");
+    await page.getByRole("listbox", { name: /^Turns/ }).waitFor();
+    expect(await barriersIn(page)).toEqual([]);
+    await page.getByRole("button", { name: "Timeline" }).last().click();
+    await agent("^main").click();
   });
 
   it("says that the connection is lost, and that a new server has a different token", async () => {

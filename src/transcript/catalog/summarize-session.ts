@@ -64,7 +64,7 @@ export function summarizeSession(
     model: started?.model,
     inUse: isInUse(paths),
     damaged:
-      ends.problem ?? (created === undefined ? "It does not begin with the first line of a session." : undefined),
+      ends.problem ?? (created === undefined ? "Its first line is missing or damaged." : undefined),
   };
 }
 

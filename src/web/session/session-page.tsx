@@ -14,12 +14,13 @@ import { useSteps } from "../state/use-steps.ts";
 import { AgentPanel } from "./agent/agent-panel.tsx";
 import { doingWords, pathWords } from "./agent/agent-words.ts";
 import { Transcript } from "./conversation/transcript.tsx";
+import { showRegion } from "./places.ts";
 import { SessionContext } from "./session-context.ts";
 import { LoadingSession, SessionNotes } from "./session-notes.tsx";
 import { type SessionState, type SessionStore, watchSession } from "./session-store.ts";
 import { Composer } from "./steering/composer.tsx";
 import { RaiseBudgetButton } from "./steering/session-actions.tsx";
-import { TimeRegion } from "./timeline/time-region.tsx";
+import { showUsage, TimeRegion } from "./timeline/time-region.tsx";
 import { AgentTree } from "./tree/agent-tree.tsx";
 import { type GroupRow, treeRows } from "./tree/tree-rows.ts";
 
@@ -150,6 +151,7 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
             rows={rows}
             onToggle={toggle}
             selected={agentId}
+            onOpen={() => (region === "tree" || region === "needs") && showRegion("talk")}
             search={search}
             onSearch={setSearch}
             liveAt={liveAt}
@@ -198,7 +200,7 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
           <RequestList approvals={approvals} pathOf={({ path }) => pathWords(view, path)} />
         </section>
         <section className="region about-region" aria-label="Agent details">
-          {agent !== undefined && <AgentPanel agent={agent} view={view} info={isDeleted ? undefined : info} />}
+          {agent !== undefined && <AgentPanel agent={agent} state={state} info={isDeleted ? undefined : info} />}
         </section>
       </div>
     </main>
@@ -320,12 +322,20 @@ function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionH
           cache {Math.round((100 * cacheReadTokens) / input)} %
         </span>
       )}
-      {!isLoaded ? null : maxCost === undefined ? (
-        <span className="number">{cost}</span>
-      ) : (
+      {isLoaded && (
         <span className="budget number">
-          {cost} of {formatCost(maxCost)}
-          <meter aria-label="Budget spent" min={0} max={maxCost} value={totals.costUsd} high={maxCost * 0.8} />
+          <button
+            type="button"
+            className="number-link"
+            title="Show the tokens and cost of each turn"
+            onClick={showUsage}
+          >
+            {cost}
+            {maxCost !== undefined && ` of ${formatCost(maxCost)}`}
+          </button>
+          {maxCost !== undefined && (
+            <meter aria-label="Budget spent" min={0} max={maxCost} value={totals.costUsd} high={maxCost * 0.8} />
+          )}
         </span>
       )}
       <RaiseBudgetButton info={isDeleted ? undefined : info} />
@@ -337,6 +347,8 @@ function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionH
 function headState(info: SessionInfo, view: SessionView, isLoaded: boolean): ReturnType<typeof sessionState> {
   if (info.approvals > 0) return sessionState(info);
   if (info.state === "parked" && info.detail === undefined) return { words: "paused", tone: "calm" };
+  // The note below the header says what is damaged.
+  if (info.state !== "parked" && info.detail !== undefined) return { words: "damaged", tone: "bad" };
   const isBusy = info.state === "running" || info.state === "waiting";
   if (isBusy && isLoaded && view.running.length === 0 && !info.elsewhere) return { words: "starting", tone: "busy" };
   return sessionState(info);

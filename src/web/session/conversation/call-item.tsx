@@ -6,6 +6,7 @@ import { CodeBlock } from "../../parts/code-block.tsx";
 import { Diff } from "../../parts/diff.tsx";
 import { ExactText, Signs } from "../../parts/exact-text.tsx";
 import { formatAge, formatMs } from "../../parts/format.ts";
+import { useNow } from "../../state/clock.ts";
 import { linkTo } from "../../state/route.ts";
 import { useStore } from "../../state/store.ts";
 import { useNames, useSessionId } from "../session-context.ts";
@@ -46,7 +47,9 @@ export const CallLine = memo(function CallLine({ call, missing }: CallLineProps)
         <span className="target">
           <Signs text={call.target} />
         </span>
-        <span className="outcome">{named(outcomeWords(call, missing))}</span>
+        <span className="outcome">
+          {isRunning(call, missing) ? <Running call={call} /> : named(outcomeWords(call, missing))}
+        </span>
       </summary>
       {isOpen && (
         <div className="call-body">
@@ -104,6 +107,18 @@ function outcomeWords(call: CallItem, missing: string | undefined): string {
   const time = formatMs(Math.max(0, result.milliseconds - waited));
   const wait = waited >= SHORT_WAIT_MS ? ` (waited ${formatAge(waited)})` : "";
   return [resultWords(call), `${time}${wait}`].filter((part) => part !== "").join(" · ");
+}
+
+/** Returns whether a call is in progress and has reported nothing else to show. */
+function isRunning(call: CallItem, missing: string | undefined): boolean {
+  return call.result === undefined && missing === undefined && !isWaiting(call) && call.progress === undefined;
+}
+
+/** Says for how long a call has been in progress. */
+function Running({ call: { agents, startedAt } }: { readonly call: CallItem }): ReactNode {
+  const now = useNow();
+  if (startedAt === undefined) return "starting";
+  return `${agents === undefined ? "running" : "working"} · ${formatAge(now - startedAt)}`;
 }
 
 /** Very short waits are not shown. */

@@ -256,7 +256,8 @@ function EndView({ item, totalUsd }: EndViewProps): ReactNode {
       <span className={`mark ${outcome}`}>{outcomeMarks[outcome]}</span>
       <span>{endWords(item)}</span>
       <span className="dim number">
-        {plural(turns, "turn")} · {formatMs(milliseconds)} · {formatCost(costUsd)}
+        {plural(turns, "turn")}
+        {reason !== "process_lost" && ` · ${formatMs(milliseconds)}`} · {formatCost(costUsd)}
         {totalUsd !== undefined && ` · ${formatCost(totalUsd)} with all agents`}
       </span>
       {outcome !== "succeeded" && message !== undefined && <p>{message}</p>}

@@ -34,7 +34,7 @@ export interface Drawing {
 
 /** Returns the width of the labels. */
 export function leftOf(width: number): number {
-  return Math.min(200, Math.max(124, width * 0.24));
+  return Math.min(200, Math.max(124, width * 0.3));
 }
 
 /** Draws the visible lanes. Bars that cover the same pixels are drawn once. */

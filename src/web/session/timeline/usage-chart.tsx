@@ -5,6 +5,7 @@ import { formatCost, formatTokens } from "../../parts/format.ts";
 import { goTo } from "../../state/route.ts";
 import { nameOf } from "../agent/agent-words.ts";
 import { focusedCall } from "../conversation/focused-call.ts";
+import { showRegion } from "../places.ts";
 import { useSessionId } from "../session-context.ts";
 
 interface UsageChartProps {
@@ -36,6 +37,7 @@ export function UsageChart({ tabs, view, usage, maxCost }: UsageChartProps): Rea
   const open = (index: number): void => {
     const turn = turns[index];
     if (turn === undefined) return;
+    showRegion("talk");
     focusedCall.set(turn.callId);
     goTo({ page: "session", id, agent: turn.agentId });
   };

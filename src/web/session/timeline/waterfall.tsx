@@ -5,6 +5,7 @@ import { useNow } from "../../state/clock.ts";
 import { goTo } from "../../state/route.ts";
 import { useColors } from "../../state/theme.ts";
 import { focusedCall, focusedTurn, turnKey } from "../conversation/focused-call.ts";
+import { showRegion } from "../places.ts";
 import { useSessionId } from "../session-context.ts";
 import type { GroupRow, TreeRow } from "../tree/tree-rows.ts";
 import { type Drawing, drawWaterfall, edgesOf, laneAt, leftOf, spanAt, TOP, timeAt } from "./draw-waterfall.ts";
@@ -102,6 +103,7 @@ export function Waterfall({
   });
   const open = (agentId: AgentId, span: Span | undefined): void => {
     goTo({ page: "session", id, agent: agentId });
+    showRegion("talk");
     focusedCall.set(span?.callId ?? span?.firstCallId);
     const { turn, firstCallId } = span ?? {};
     focusedTurn.set(turn === undefined || firstCallId !== undefined ? undefined : turnKey(agentId, turn));
