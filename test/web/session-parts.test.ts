@@ -84,14 +84,9 @@ describe("spans in the timeline", () => {
       ],
     ]);
     expect(spans.losses).toEqual([3, 940]);
-    const resumed = foldSpans(spans, event("a1", "agent.resumed", { agentId: "a3", callId: "x" }, 2_001));
-    expect(resumed.lanes.get("a1")?.spans.map(({ start, end }) => [start, end])).toEqual([
-      [2, 3],
-      [2_001, undefined],
-    ]);
-    const closed = spansClosed(resumed);
+    const closed = spansClosed(spans);
     expect(closed.lanes.get("main")?.spans.at(-1)).toMatchObject({ end: 940, result: "lost" });
-    expect(closed.losses).toEqual([3, 940, 2_001]);
+    expect(closed.losses).toEqual([3, 940]);
   });
 });
 

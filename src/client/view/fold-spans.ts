@@ -175,14 +175,6 @@ function foldLine(lane: SpanLane, event: Line): void {
       names.delete(event.callId);
       break;
     }
-    case "agent.resumed": {
-      // The run has ended the call's span, but the call continues.
-      const before = spans.findLast((span) => span.callId === event.callId);
-      if (event.callId === undefined || before === undefined || open.has(event.callId)) break;
-      const { kind, name, target, callId } = before;
-      begin(event.callId, { kind, name, target, callId });
-      break;
-    }
     case "tool.ended":
       names.delete(event.callId);
       end(event.callId, resultOf(event.result.outcome));

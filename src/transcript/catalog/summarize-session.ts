@@ -63,8 +63,7 @@ export function summarizeSession(
     turns: lastTurn(ends.tail),
     model: started?.model,
     inUse: isInUse(paths),
-    damaged:
-      ends.problem ?? (created === undefined ? "Its first line is missing or damaged." : undefined),
+    damaged: ends.problem ?? (created === undefined ? "Its first line is missing or damaged." : undefined),
   };
 }
 
