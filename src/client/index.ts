@@ -24,7 +24,7 @@ export {
   sessionClosed,
   type ViewUpdate,
 } from "./view/fold-session.ts";
-export { foldSpans, noSpans, type Span, type SpanLane, type Spans } from "./view/fold-spans.ts";
+export { foldSpans, noSpans, type Span, type SpanLane, type Spans, spansClosed } from "./view/fold-spans.ts";
 export { foldUsage, noSessionUsage, type SessionUsage, type UsedTurns } from "./view/fold-usage.ts";
 export {
   type FoldedSession,
@@ -33,6 +33,7 @@ export {
   PartReader,
   partsOf,
   type ViewPart,
+  type ViewProgress,
 } from "./view/folded-session.ts";
 export type { CallApproval, CallItem, CallResult, Item } from "./view/items.ts";
 export { at, elements, type List } from "./view/persistent.ts";

@@ -18,6 +18,8 @@ export type Command = { readonly id: string } & (
        */
       readonly when: "now" | "next";
     }
+  /** Replaces the content of a prompt in the queue. The prompt keeps its place and its id. */
+  | { readonly type: "edit"; readonly promptId: PromptId; readonly content: readonly UserBlock[] }
   /** Removes a prompt from the queue. */
   | { readonly type: "withdraw"; readonly promptId: PromptId }
   | { readonly type: "answer"; readonly requestId: string; readonly answer: GivenAnswer }

@@ -263,7 +263,7 @@ describe("a session over HTTP", () => {
       "POST",
       "/session/x/command",
       { type: "halt" },
-      '"type" in the body must be "prompt", "withdraw", "answer", "stop", "resume", "background", "foreground", "configure", "compact" or "rewind". GET /docs describes the body.',
+      '"type" in the body must be "prompt", "edit", "withdraw", "answer", "stop", "resume", "background", "foreground", "configure", "compact" or "rewind". GET /docs describes the body.',
     ],
     [
       "GET",

@@ -75,6 +75,58 @@ describe("prompts that arrive during a run", () => {
     expect(JSON.stringify(request)).not.toContain('"two"');
   });
 
+  it("can be edited, keep their places, and are in the queue of the next process with their new texts", async () => {
+    const { promise: never } = promised();
+    const { session, home, cwd } = await open({ MAIN: [{ text: "One.", after: never }] });
+    void session.prompt("MAIN: one");
+    const second = session.prompt("two");
+    void session.prompt("three");
+    const { promptId = "" } = second;
+    // The command may arrive before the prompt is recorded.
+    const receipt = await session.send({ id: "edit", type: "edit", promptId, content: text("two, edited") });
+    expect(receipt).toEqual({ commandId: "edit", status: "done", message: "The queued prompt was changed." });
+    expect(session.queue().map(({ content }) => textOf(content))).toEqual(["two, edited", "three"]);
+    await session.close();
+
+    const again = await open(
+      { MAIN: [{ text: "One, continued." }, { text: "Two." }, { text: "Three." }] },
+      { at: { home, cwd }, resume: session.id },
+    );
+    expect(again.session.queue().map(({ content }) => textOf(content))).toEqual(["two, edited", "three"]);
+    // No process waits to start these prompts, but they can still be edited.
+    await again.session.send({ id: "edit again", type: "edit", promptId, content: text("two, edited twice") });
+    const watched = watch(again.session);
+    await again.session.prompt("four").result;
+    await watched.until(ofMain((event) => event.type === "run.ended"));
+    expect(await again.session.send({ id: "late", type: "edit", promptId, content: text("too late") })).toMatchObject({
+      status: "refused",
+      message: expect.stringContaining("may have received it already"),
+    });
+    await again.session.close();
+    const requests = JSON.stringify(again.model.requests("MAIN"));
+    expect(requests).toMatch(/two, edited twice.*three.*four/);
+    expect(requests).not.toMatch(/"two"|"two, edited"|too late/);
+  });
+
+  it("run with their new texts if they are edited just before their turn", async () => {
+    const { promise: later, keep: finish } = promised();
+    const { session, model } = await open({ MAIN: [{ text: "One.", after: later }, { text: "Two." }] });
+    const first = session.prompt("MAIN: one");
+    const second = session.prompt("two");
+    await watch(session).until(({ event }) => event.type === "prompt.queued");
+    const edit = { id: "edit", type: "edit", promptId: second.promptId ?? "", content: text("two, edited") } as const;
+    const edited = session.send(edit);
+    finish();
+    await Promise.all([first.result, second.result]);
+    expect(await edited).toMatchObject({ status: "done" });
+    expect(await session.send({ ...edit, id: "empty", content: text(" ") })).toMatchObject({
+      status: "refused",
+      message: "The prompt is empty. To remove it from the queue, withdraw it.",
+    });
+    await session.close();
+    expect(model.requests("MAIN").map(newestPrompt)).toEqual(["MAIN: one", "two, edited"]);
+  });
+
   it("are never sent if they are withdrawn immediately", async () => {
     const { session, model } = await open({ MAIN: [{ text: "One." }, { text: "Three." }] });
     const first = session.prompt("MAIN: one");
@@ -640,8 +692,8 @@ describe("a command", () => {
   });
 
   it.each([
-    [undefined, "The type of a command must be one of prompt, withdraw"],
-    [{ id: "c", type: "promt" }, "The type of a command must be one of prompt, withdraw"],
+    [undefined, "The type of a command must be one of prompt, edit, withdraw"],
+    [{ id: "c", type: "promt" }, "The type of a command must be one of prompt, edit, withdraw"],
     [{ type: "stop", what: "tree" }, 'The command "stop" needs the '],
     [{ id: "c", type: "stop" }, 'The command "stop" needs the '],
     [{ id: "c", type: "prompt", to: "main", content: 5, when: "next" }, "a list of text and image blocks"],

@@ -17,6 +17,8 @@ export interface Scene {
   finishInvoice(): void;
   /** Ends the server as Ctrl+C does. */
   stopServer(): Promise<void>;
+  /** Ends the server without giving it time to record anything. */
+  killServer(): Promise<void>;
   /** Starts the server again on the same port. Returns its new link. */
   startServer(): Promise<string>;
   close(): Promise<void>;
@@ -49,6 +51,7 @@ export async function openScene(answers?: readonly Conversation[]): Promise<Scen
     cwd,
     finishInvoice: () => invoice.resolve(),
     stopServer: () => stop(server.child),
+    killServer: () => stop(server.child, "SIGKILL"),
     startServer: async () => {
       server = await serve(cwd, environment, port);
       return server.link;
@@ -102,10 +105,10 @@ async function serve(cwd: string, environment: NodeJS.ProcessEnv, port: string):
   return { child, ...(JSON.parse(String(line)) as Pick<Served, "url" | "link">) };
 }
 
-async function stop(child: ChildProcess): Promise<void> {
+async function stop(child: ChildProcess, signal: "SIGTERM" | "SIGKILL" = "SIGTERM"): Promise<void> {
   if (child.exitCode !== null || child.signalCode !== null) return;
   const ended = once(child, "exit");
-  child.kill("SIGTERM");
+  child.kill(signal);
   await ended;
 }
 

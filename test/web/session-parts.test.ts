@@ -7,6 +7,7 @@ import {
   inTreeOrder,
   newSessionView,
   noSpans,
+  spansClosed,
   type ViewUpdate,
 } from "../../src/client/index.ts";
 import { answered, created, runEnded, started } from "../../src/client/view/agent-events.test-support.ts";
@@ -14,11 +15,11 @@ import type { Line } from "../../src/protocol/index.ts";
 import { nameFault } from "../../src/web/agents/name-fault.ts";
 import { placeOf } from "../../src/web/approvals/change-place.ts";
 import { changedLines, linesOf } from "../../src/web/parts/diff-lines.ts";
-import { contextColors } from "../../src/web/session/context-colors.ts";
-import { spanWords, zoomed } from "../../src/web/session/lanes.ts";
-import { partEnd } from "../../src/web/session/part-end.ts";
-import { shownItems } from "../../src/web/session/shown-items.ts";
-import { type TreeRow, treeRows } from "../../src/web/session/tree-rows.ts";
+import { contextColors } from "../../src/web/session/agent/context-colors.ts";
+import { partEnd } from "../../src/web/session/conversation/part-end.ts";
+import { shownItems } from "../../src/web/session/conversation/shown-items.ts";
+import { spanWords, zoomed } from "../../src/web/session/timeline/lanes.ts";
+import { type TreeRow, treeRows } from "../../src/web/session/tree/tree-rows.ts";
 import { createStore, until } from "../../src/web/state/store.ts";
 
 const event = (agentId: string, type: string, fields: object, at = 0): ViewUpdate =>
@@ -50,6 +51,42 @@ describe("spans in the timeline", () => {
       event("main", "tool.ended", { callId: "x", result: { outcome: "error", content: [] } }, 5),
     ].reduce(foldSpans, noSpans());
     expect(spans.lanes.get("main")?.spans.map(({ result }) => result)).toEqual(["stopped", "failed"]);
+  });
+
+  it("end when their process was lost, even if that is recorded much later, for each agent in turn", () => {
+    const unknown = { result: { outcome: "unknown", content: [] } };
+    const lost = { outcome: "failed", reason: "process_lost" };
+    const spans = [
+      event("main", "model.requested", { turn: 1 }, 1),
+      event("a1", "tool.started", { callId: "x" }, 2),
+      event("a2", "model.requested", { turn: 1 }, 3),
+      // The next process records what the lost one left.
+      event("main", "spend.recorded", { estimated: true, usage: {} }, 900),
+      event("main", "run.ended", lost, 900),
+      event("main", "run.started", { runId: "r2" }, 905),
+      event("a1", "tool.ended", { callId: "x", ...unknown }, 910),
+      event("a1", "run.ended", lost, 910),
+      event("a2", "run.ended", lost, 920),
+      event("a2", "model.requested", { turn: 2 }, 930),
+      event("main", "model.requested", { turn: 2 }, 940),
+      event("a2", "run.ended", lost, 2_000),
+    ].reduce(foldSpans, noSpans());
+    const ends = ["main", "a1", "a2"].map((id) => spans.lanes.get(id)?.spans.map(({ end, result }) => [end, result]));
+    expect(ends).toEqual([
+      [
+        [3, "lost"],
+        [undefined, undefined],
+      ],
+      [[3, "lost"]],
+      [
+        [3, "lost"],
+        [940, "lost"],
+      ],
+    ]);
+    expect(spans.losses).toEqual([3, 940]);
+    const closed = spansClosed(spans);
+    expect(closed.lanes.get("main")?.spans.at(-1)).toMatchObject({ end: 940, result: "lost" });
+    expect(closed.losses).toEqual([3, 940]);
   });
 });
 

@@ -105,7 +105,7 @@ describe("the web view", () => {
     await edit.locator(".hljs-keyword", { hasText: "const" }).first().waitFor();
   });
 
-  it("keeps prompts in a queue from which they can be withdrawn", async () => {
+  it("keeps prompts in a queue in which they can be edited, and from which they can be withdrawn", async () => {
     await agent("^main").click();
     await page.getByLabel("Message to the main agent").fill("Then write a changelog entry.");
     await page.keyboard.press("Enter");
@@ -117,10 +117,16 @@ describe("the web view", () => {
     await page.keyboard.press("Escape");
     await queue.getByText("Then write a changelog entry.").waitFor();
     expect(await focused()).toBe("BUTTON Edit");
-    await queue.getByRole("button", { name: "Edit" }).click();
+    await page.getByLabel("Message to the main agent").fill("Then stop.");
+    await page.keyboard.press("Enter");
+    await queue.getByText("Then stop.").waitFor();
+    await queue.getByRole("button", { name: "Edit" }).first().click();
     await page.getByRole("textbox", { name: "Queued prompt" }).fill("Then write two entries.");
     await queue.getByRole("button", { name: "Save" }).click();
-    await queue.getByText("Then write two entries.").waitFor();
+    await queue.locator(".queued-text", { hasText: "two entries" }).waitFor();
+    expect(await queue.locator(".queued-text").allTextContents()).toEqual(["Then write two entries.", "Then stop."]);
+    await queue.getByRole("button", { name: "Withdraw" }).last().press("Enter");
+    await queue.getByText("Then stop.").waitFor({ state: "detached" });
     await queue.getByRole("button", { name: "Withdraw" }).press("Enter");
     await queue.waitFor({ state: "detached" });
     await expect.poll(focused, { timeout: 20_000 }).toBe("TEXTAREA Message to the main agent");
@@ -174,6 +180,8 @@ describe("the web view", () => {
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Enter");
     await expect.poll(focused, { timeout: 20_000 }).toMatch(/^H1 shop-api \/ Round prices/);
+    await page.keyboard.press("Tab");
+    expect(await focused()).toMatch(/^BUTTON \$.* of \$1\.00$/);
     await page.keyboard.press("Tab");
     expect(await focused()).toBe("DIV Agents");
   });
@@ -289,6 +297,19 @@ describe("the web view", () => {
     await agent("^main.*succeeded").waitFor();
     await expect.poll(() => page.title()).toMatch(/^Round prices .* · Retinue$/);
     expect(problems).toEqual([]);
+  });
+
+  it("leads from a changed file to its diff, even if another agent has changed it, and from a cost to the turns", async () => {
+    const details = page.getByRole("region", { name: "Agent details" });
+    await details.getByRole("button", { name: "src/cart/price.ts" }).press("Enter");
+    await page.locator(".call", { hasText: "Edit" }).locator(".diff").waitFor();
+    await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toContain("Edit");
+    await details.getByText("main › cart").waitFor();
+    await details.getByRole("button", { name: /^\$/ }).press("Enter");
+    await page.getByRole("listbox", { name: /^Turns/ }).waitFor();
+    expect(await barriersIn(page)).toEqual([]);
+    await page.getByRole("button", { name: "Timeline" }).last().click();
+    await agent("^main").click();
   });
 
   it("says that the connection is lost, and that a new server has a different token", async () => {

@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
 import { createDeferred, createId, type Deferred, newRunId, UserError } from "../../lib/index.ts";
-import type { QueuedPrompt } from "../../loop/index.ts";
+import type { LoopState, QueuedPrompt } from "../../loop/index.ts";
 import type { Model } from "../../ports/index.ts";
 import {
   MAIN_AGENT,
@@ -62,6 +62,8 @@ type PromptParts = Pick<RunRequest, "promptId" | "output">;
 
 /** A queued prompt from this process. */
 interface WaitingPrompt extends QueuedPrompt {
+  /** Changes when the prompt is edited. */
+  content: QueuedPrompt["content"];
   /** Resolves when the prompt is the first one in the queue and may run, or has been removed from the queue. */
   readonly turn: Deferred<void>;
   /** Settles when the prompt is in the transcript. */
@@ -224,16 +226,33 @@ export class MainRuns {
     return (await this.options.live()?.tell({ content, from: "person", promptId })) ?? false;
   }
 
+  /** Replaces the content of a queued prompt, which keeps its place. Returns false if it is not in the queue. */
+  async edit(promptId: PromptId, content: readonly UserBlock[]): Promise<boolean> {
+    const { thread, live } = this.options;
+    const record = async (): Promise<boolean> =>
+      (await thread.recordIf(hasQueued(promptId), [{ type: "prompt.queued", promptId, content }])) !== undefined;
+    const waiting = this.waiting.find((each) => each.promptId === promptId);
+    // A run that is beginning may receive the prompt.
+    await (waiting?.recorded.catch(() => undefined) ?? live()?.begun);
+    if (waiting !== undefined && this.waiting.includes(waiting)) {
+      // If the prompt's turn comes while the change is being recorded, its run gets the new content.
+      waiting.content = content;
+      return record();
+    }
+    if (waiting?.isHeld === false) return false;
+    while (this.held !== undefined) await this.held.catch(() => undefined);
+    // Any run that begins receives this prompt, so none may begin with the old content.
+    return this.hold(record);
+  }
+
   /** Removes a prompt from the queue. Returns false if it is not there. */
   async withdraw(promptId: PromptId): Promise<boolean> {
     const index = this.waiting.findIndex((waiting) => waiting.promptId === promptId);
-    const isQueued = ({ queue }: { readonly queue: readonly QueuedPrompt[] }): boolean =>
-      queue.some((queued) => queued.promptId === promptId);
     const [waiting] = index === -1 ? [] : this.waiting.splice(index, 1);
     // If this prompt was first in the queue, the next one may be able to start.
     this.startNext();
     await waiting?.recorded.catch(() => undefined);
-    const recorded = await this.options.thread.recordIf(isQueued, [{ type: "prompt.withdrawn", promptId }]);
+    const recorded = await this.options.thread.recordIf(hasQueued(promptId), [{ type: "prompt.withdrawn", promptId }]);
     waiting?.turn.resolve();
     return waiting !== undefined || recorded !== undefined;
   }
@@ -357,7 +376,7 @@ export class MainRuns {
       // The prompt may have been withdrawn or held, or the session closed, after the previous run ended.
       if (this.waiting[0] !== waiting) return this.notRun(runId, waiting);
       this.waiting.shift();
-      return forward(this.start({ content, promptId, output, runId }), outlet);
+      return forward(this.start({ content: waiting.content, promptId, output, runId }), outlet);
     });
   }
 
@@ -383,6 +402,10 @@ export class MainRuns {
       ? "The session was stopped before the prompt's turn came. The prompt stays in the queue, and the next run receives it."
       : "The prompt was withdrawn before its turn came.";
   }
+}
+
+function hasQueued(promptId: PromptId): (state: Pick<LoopState, "queue">) => boolean {
+  return ({ queue }) => queue.some((queued) => queued.promptId === promptId);
 }
 
 /** Minimum number of messages in a conversation that can be compacted. A single prompt and its answer are too short. */

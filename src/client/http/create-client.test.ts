@@ -81,6 +81,7 @@ describe("the client", () => {
     await session.message("scout", [{ type: "text", text: "x" }], { id: "m2", when: "next" });
     await session.stop();
     await session.send({ type: "resume", agent: "a1", id: "c9" });
+    await session.edit("p1", "Better");
     await session.withdraw("p1");
     await session.answer("ask_1", { answer: "deny", message: "No." });
     const lines: unknown[] = [];
@@ -102,6 +103,7 @@ describe("the client", () => {
       ["POST /session/s1/message", { content: [{ type: "text", text: "x" }], to: "scout", when: "next", id: "m2" }],
       ["POST /session/s1/command", { type: "stop", what: "tree", id }],
       ["POST /session/s1/command", { type: "resume", agent: "a1", id: "c9" }],
+      ["POST /session/s1/command", { type: "edit", promptId: "p1", content: [{ type: "text", text: "Better" }], id }],
       ["POST /session/s1/command", { type: "withdraw", promptId: "p1", id }],
       ["POST /session/s1/approval/ask_1", { answer: "deny", message: "No." }],
     ]);

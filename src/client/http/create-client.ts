@@ -28,7 +28,7 @@ import {
   type WrittenAgent,
 } from "../../protocol/index.ts";
 import type { ViewUpdate } from "../view/fold-session.ts";
-import { type FoldedSession, PartReader, type ViewPart } from "../view/folded-session.ts";
+import { type FoldedSession, PartReader, type ViewPart, type ViewProgress } from "../view/folded-session.ts";
 import type { QueuedPrompt } from "../view/session-view.ts";
 import { type ClientOptions, type Connection, type ConnectionState, createConnection } from "./connection.ts";
 
@@ -91,6 +91,8 @@ export interface ClientSession {
   resume(agent?: string): Promise<Receipt>;
   background(agent: string): Promise<Receipt>;
   foreground(agent: string): Promise<Receipt>;
+  /** Replaces a prompt in the queue. It keeps its place. */
+  edit(promptId: PromptId, prompt: string | readonly UserBlock[]): Promise<Receipt>;
   /** Removes a prompt from the queue. */
   withdraw(promptId: PromptId): Promise<Receipt>;
   /**
@@ -173,6 +175,8 @@ export interface EventOptions extends WatchOptions {
    * is called with that state before the first update. The agents' items are left out; `openAgent` restores them.
    */
   readonly onView?: ((folded: FoldedSession) => void) | undefined;
+  /** Called while that state is being read and sent, with how much of it has arrived. */
+  readonly onLoading?: ((progress: ViewProgress) => void) | undefined;
   /** Called before the iteration ends because the session was closed. */
   readonly onClosed?: ((closed: SessionClosed) => void) | undefined;
 }
@@ -257,6 +261,8 @@ function openSession(connection: Connection, id: SessionId): ClientSession {
     resume: (agent = MAIN_AGENT) => send({ type: "resume", agent }),
     background: (agent) => send({ type: "background", agent }),
     foreground: (agent) => send({ type: "foreground", agent }),
+    edit: (promptId, prompt) =>
+      send({ type: "edit", promptId, content: typeof prompt === "string" ? [{ type: "text", text: prompt }] : prompt }),
     withdraw: (promptId) => send({ type: "withdraw", promptId }),
     configure: (changes) => send({ type: "configure", ...changes }),
     limit: (limits) => json("POST", `${path}/limit`, { body: limits }),
@@ -292,7 +298,7 @@ interface LinePage {
 async function* updatesOf(
   { stream }: Connection,
   path: string,
-  { after = 0, signal, onState, onSnapshot, onView, onClosed }: EventOptions = {},
+  { after = 0, signal, onState, onSnapshot, onLoading, onView, onClosed }: EventOptions = {},
 ): AsyncGenerator<ViewUpdate> {
   let position = after;
   const parts = new PartReader();
@@ -302,6 +308,7 @@ async function* updatesOf(
     if (event?.type === "session_snapshot") onSnapshot?.(event);
     else if (isViewPart(event)) {
       const folded = parts.add(event);
+      onLoading?.(parts.progress);
       if (folded === undefined) continue;
       position = folded.view.seq;
       onView?.(folded);
@@ -324,7 +331,7 @@ async function* updatesOf(
 }
 
 function isViewPart(event: { readonly type: string } | undefined): event is ViewPart {
-  return event?.type === "view_started" || event?.type === "view_agents" || event?.type === "view_complete";
+  return event?.type.startsWith("view_") === true;
 }
 
 /** Parses an event's data. Returns undefined for data that is not an object, which a newer server may send. */

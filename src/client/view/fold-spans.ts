@@ -31,8 +31,8 @@ export interface Span {
   readonly row: number;
   tokens?: number | undefined;
   costUsd?: number | undefined;
-  /** Set if the turn or call failed, or was stopped with its run. */
-  result?: "failed" | "stopped" | undefined;
+  /** Set if the turn or call failed, was stopped with its run, or was lost with its process. */
+  result?: "failed" | "stopped" | "lost" | undefined;
 }
 
 /** One agent's spans, oldest first. */
@@ -54,11 +54,15 @@ export interface Spans {
   readonly version: number;
   readonly start: number;
   readonly end: number;
+  /** Time of the last line from a process that was alive, as opposed to one that records what a lost process left. */
+  readonly aliveAt: number;
+  /** When processes were lost while agents were working: each time, the last line before that. Oldest first. */
+  readonly losses: readonly number[];
 }
 
 /** Returns the spans of a session before its first update. */
 export function noSpans(): Spans {
-  return { lanes: new Map(), version: 0, start: 0, end: 0 };
+  return { lanes: new Map(), version: 0, start: 0, end: 0, aliveAt: 0, losses: [] };
 }
 
 /**
@@ -68,13 +72,56 @@ export function noSpans(): Spans {
 export function foldSpans(spans: Spans, { agentId, event }: ViewUpdate): Spans {
   if (!("at" in event)) return spans;
   const { at } = event;
+  const lane = laneOf(spans, agentId);
+  const isLeft = isLeftByLostProcess(event);
+  const { losses } = isLeft ? withLoss(spans, lane) : spans;
   try {
-    foldLine(laneOf(spans, agentId), event);
+    foldLine(lane, event);
   } catch {
     // The view counts damaged lines.
     return spans;
   }
-  return { ...spans, version: spans.version + 1, start: spans.start || at, end: Math.max(spans.end, at) };
+  const aliveAt = isLeft ? spans.aliveAt : Math.max(spans.aliveAt, at);
+  const version = spans.version + 1;
+  return { ...spans, version, start: spans.start || at, end: Math.max(spans.end, at), aliveAt, losses };
+}
+
+/**
+ * Notes that no process has the session open anymore. Spans that are still open were lost with the last one. Changes
+ * the lanes in place and returns them in a new object.
+ */
+export function spansClosed(spans: Spans): Spans {
+  return [...spans.lanes.values()].reduce(withLoss, { ...spans, version: spans.version + 1 });
+}
+
+/** Returns whether a new process has recorded this line to end what a lost process left open. */
+function isLeftByLostProcess(event: Line): boolean {
+  switch (event.type) {
+    case "spend.recorded":
+      return event.estimated === true;
+    case "tool.ended":
+      return event.result?.outcome === "unknown";
+    case "run.ended":
+      return event.reason === "process_lost";
+    default:
+      return false;
+  }
+}
+
+/** Ends an agent's open spans at the time when their process was lost. */
+function withLoss(spans: Spans, { open }: SpanLane): Spans {
+  if (open.size === 0) return spans;
+  const left = [...open.values()];
+  const last = spans.losses.at(-1);
+  // The same loss may have ended the spans of other agents.
+  const isKnown = last !== undefined && left.every(({ start }) => start <= last);
+  const lostAt = isKnown ? last : spans.aliveAt;
+  for (const span of left) {
+    span.end = lostAt;
+    span.result = "lost";
+  }
+  open.clear();
+  return isKnown ? spans : { ...spans, losses: [...spans.losses, lostAt] };
 }
 
 function laneOf({ lanes }: Spans, agentId: AgentId): SpanLane {
@@ -181,8 +228,6 @@ function resultOf(outcome: CallOutcome): Span["result"] {
   return outcome === "ok" ? undefined : "failed";
 }
 
-function endOf({ outcome, reason }: EventOf<"run.ended">): Span["result"] {
-  // Whatever the process was doing has not failed.
-  if (reason === "process_lost") return "stopped";
+function endOf({ outcome }: EventOf<"run.ended">): Span["result"] {
   return outcome === "failed" ? "failed" : outcome === "succeeded" ? undefined : "stopped";
 }

@@ -29,17 +29,20 @@ export function foldAll(folded: FoldedSession, update: ViewUpdate): FoldedSessio
 }
 
 /**
- * Part of a folded session, in the form that a server sends: first `view_started`, then the agents in the order of the
- * view, then `view_complete`. The agents' items are not sent. They are treated as dropped and can be restored from an
+ * Part of a folded session, in the form that a server sends: `view_loading` while it reads the session's files, then
+ * `view_started`, the agents in the order of the view, and `view_complete`. The agents' items are not sent. They are treated as dropped and can be restored from an
  * agent's lines.
  */
 export type ViewPart =
+  /** `events`: number of events read so far. */
+  | { readonly type: "view_loading"; readonly events: number }
   | {
       readonly type: "view_started";
       readonly view: Omit<SessionView, "agents" | "indexes" | "keep">;
       readonly usage: SessionUsage;
-      readonly start: number;
-      readonly end: number;
+      readonly spans: Omit<Spans, "lanes" | "version">;
+      /** Number of agents that follow. */
+      readonly agents: number;
     }
   | { readonly type: "view_agents"; readonly agents: readonly SentAgent[] }
   | { readonly type: "view_complete" };
@@ -62,10 +65,11 @@ const PART = 50;
 /** Yields a folded session in parts. All of them must be read before the next update is applied. */
 export function* partsOf({ view, spans, usage }: FoldedSession): Generator<ViewPart> {
   const { agents, indexes: _indexes, keep: _keep, ...rest } = view;
-  yield { type: "view_started", view: rest, usage, start: spans.start, end: spans.end };
+  const { lanes, version: _version, ...times } = spans;
+  yield { type: "view_started", view: rest, usage, spans: times, agents: agents.length };
   for (let from = 0; from < agents.length; from += PART) {
     const some = [...elements(agents, from, from + PART)];
-    yield { type: "view_agents", agents: some.map((agent) => sentAgent(agent, spans.lanes.get(agent.agentId))) };
+    yield { type: "view_agents", agents: some.map((agent) => sentAgent(agent, lanes.get(agent.agentId))) };
   }
   yield { type: "view_complete" };
 }
@@ -78,8 +82,19 @@ function sentAgent({ items, ...agent }: AgentView, lane: SpanLane | undefined): 
   return { agent: sent, lane: { spans, open: opened, names: [...names] } };
 }
 
+/** How much of a session's view has arrived. */
+export interface ViewProgress {
+  /** Number of events that the server has read. */
+  readonly events: number;
+  /** Number of agents that have arrived. */
+  readonly agents: number;
+  /** Number of all agents; undefined while the server is reading. */
+  readonly allAgents?: number | undefined;
+}
+
 /** Reassembles a folded session from its parts. */
 export class PartReader {
+  progress: ViewProgress = { events: 0, agents: 0 };
   private folded = newFoldedSession();
   private agents: List<AgentView> = emptyList;
   private indexes: SessionView["indexes"] = emptyMap;
@@ -88,12 +103,16 @@ export class PartReader {
   add(part: ViewPart): FoldedSession | undefined {
     const { view, spans } = this.folded;
     switch (part.type) {
+      case "view_loading":
+        this.progress = { events: part.events, agents: 0 };
+        return undefined;
       case "view_started":
+        this.progress = { events: part.view.seq, agents: 0, allAgents: part.agents };
         this.agents = emptyList;
         this.indexes = emptyMap;
         this.folded = {
           view: { ...view, ...part.view },
-          spans: { ...noSpans(), version: 1, start: part.start, end: part.end },
+          spans: { ...noSpans(), ...part.spans, version: 1 },
           usage: part.usage,
         };
         return undefined;
@@ -103,6 +122,7 @@ export class PartReader {
           this.agents = push(this.agents, { ...agent, items: emptyList });
           if (lane !== undefined) spans.lanes.set(agent.agentId, receivedLane(lane));
         }
+        this.progress = { ...this.progress, agents: this.agents.length };
         return undefined;
       case "view_complete":
         return { ...this.folded, view: { ...view, agents: this.agents, indexes: this.indexes } };

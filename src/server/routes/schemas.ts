@@ -148,6 +148,7 @@ const fullAnswer = answer.extend({ by: z.string().min(1).max(200) }) satisfies z
 
 export const command = z.discriminatedUnion("type", [
   z.strictObject({ id: commandId, type: z.literal("prompt"), to: agent, content, when }),
+  z.strictObject({ id: commandId, type: z.literal("edit"), promptId: commandId, content }),
   z.strictObject({ id: commandId, type: z.literal("withdraw"), promptId: commandId }),
   z.strictObject({ id: commandId, type: z.literal("answer"), requestId: z.string().max(80), answer: fullAnswer }),
   z.strictObject({

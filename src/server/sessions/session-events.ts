@@ -1,5 +1,5 @@
 import { lastEventNumber } from "../../app/index.ts";
-import { partsOf } from "../../client/index.ts";
+import { partsOf, type ViewPart } from "../../client/index.ts";
 import {
   type SessionClosed,
   type SessionId,
@@ -65,6 +65,9 @@ export async function streamSession(
   stream.end(eventText(closed));
 }
 
+/** Interval at which a client that waits for a view is told how many events have been read. */
+const LOADING_MS = 250;
+
 interface SentView {
   readonly watch: SessionWatch;
   readonly position: { after: number };
@@ -78,7 +81,8 @@ async function sendView(
   stream: EventStream,
   { watch, position }: SentView,
 ): Promise<SessionClosed["reason"] | undefined> {
-  await watch.caughtUp;
+  while (!(await isSettledWithin(watch.caughtUp, LOADING_MS)))
+    await stream.send(eventText({ type: "view_loading", events: watch.eventsRead } satisfies ViewPart));
   const isClosed = watch.closed !== undefined;
   const { folded, updates } = watch.join(stream.signal);
   position.after = folded.view.seq;

@@ -96,6 +96,11 @@ export class SessionWatch {
     });
   }
 
+  /** Number of recorded events in the view. */
+  get eventsRead(): number {
+    return this.folded.view.seq;
+  }
+
   /**
    * Returns the session's current state and later updates, which end when the session is closed, the signal fires or
    * the client reads too slowly.

@@ -98,7 +98,7 @@ describe("the list of sessions", () => {
       ["crashed", undefined, false, undefined],
       ["directory", "Its main transcript is not a file.", false, undefined],
       ["garbage", "Its first lines can't be read.", false, undefined],
-      ["headless", "It does not begin with the first line of a session.", false, undefined],
+      ["headless", "Its first line is missing or damaged.", false, undefined],
       ["lost", "Its main transcript is missing.", false, undefined],
       ["running", undefined, true, undefined],
     ]);

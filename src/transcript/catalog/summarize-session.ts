@@ -63,8 +63,7 @@ export function summarizeSession(
     turns: lastTurn(ends.tail),
     model: started?.model,
     inUse: isInUse(paths),
-    damaged:
-      ends.problem ?? (created === undefined ? "It does not begin with the first line of a session." : undefined),
+    damaged: ends.problem ?? (created === undefined ? "Its first line is missing or damaged." : undefined),
   };
 }
 

@@ -378,6 +378,7 @@ function isAnswer(value: Record<string, unknown>): boolean {
 /** Required text fields of each command from another process. Answers are not commands but separate lines. */
 const commandTexts: Readonly<Record<Exclude<Command["type"], "answer">, readonly string[]>> = {
   prompt: ["to"],
+  edit: ["promptId"],
   withdraw: ["promptId"],
   stop: ["what"],
   resume: ["agent"],
@@ -393,10 +394,11 @@ function isCommand(value: unknown): value is Command {
   const { type } = value;
   if (!Object.hasOwn(commandTexts, type)) return false;
   if (!commandTexts[type as keyof typeof commandTexts].every((name) => isText(value[name]))) return false;
-  if (type !== "prompt") return true;
+  if (type !== "prompt" && type !== "edit") return true;
   const { content, when } = value;
   const isTextBlock = (block: unknown): boolean => isRecord(block) && block["type"] === "text" && isText(block["text"]);
-  return Array.isArray(content) && content.every(isTextBlock) && (when === "now" || when === "next");
+  if (!Array.isArray(content) || !content.every(isTextBlock)) return false;
+  return type === "edit" || when === "now" || when === "next";
 }
 
 function isReceipt(value: unknown): value is Receipt {

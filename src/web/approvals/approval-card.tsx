@@ -6,7 +6,7 @@ import { ChangeDiff } from "../parts/diff.tsx";
 import { ExactLine, ExactText, Signs } from "../parts/exact-text.tsx";
 import { formatAge } from "../parts/format.ts";
 import { useLoaded } from "../parts/use-loaded.ts";
-import { useReceipts } from "../session/receipts.ts";
+import { useReceipts } from "../session/steering/receipts.ts";
 import { useNow } from "../state/clock.ts";
 import { useServer } from "../state/server-context.ts";
 import { placeOf } from "./change-place.ts";

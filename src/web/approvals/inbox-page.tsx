@@ -2,7 +2,7 @@ import { type ReactNode, useCallback } from "react";
 import type { AgentInfo, SessionId, SessionInfo, WaitingApproval } from "../../protocol/index.ts";
 import { groupBy } from "../parts/group-by.ts";
 import { useLoaded } from "../parts/use-loaded.ts";
-import { pathLabel } from "../session/agent-words.ts";
+import { pathLabel } from "../session/agent/agent-words.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";

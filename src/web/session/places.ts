@@ -18,9 +18,15 @@ export function focusPlace(key: keyof typeof places): void {
   const { region, selector } = places[key];
   const find = (): HTMLElement | undefined =>
     [...document.querySelectorAll<HTMLElement>(selector)].find((each) => each.checkVisibility());
-  if (find() === undefined) document.querySelector<HTMLElement>(`.regions [data-for="${region}"]`)?.click();
+  if (find() === undefined) showRegion(region);
   requestAnimationFrame(() => {
     const place = find();
     if (place !== undefined && !focusIn(place)) place.focus();
   });
+}
+
+/** Shows a region of the session. On wide screens, all regions are always visible. */
+export function showRegion(region: "talk" | "tree" | "time" | "about"): void {
+  const tab = document.querySelector<HTMLElement>(`.regions [data-for="${region}"]`);
+  if (tab?.checkVisibility()) tab.click();
 }

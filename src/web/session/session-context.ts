@@ -1,7 +1,7 @@
 import { createContext, useContext } from "react";
 import type { SessionView } from "../../client/index.ts";
 import type { SessionId } from "../../protocol/index.ts";
-import { withNames } from "./agent-words.ts";
+import { withNames } from "./agent/agent-words.ts";
 
 /** The session that is shown. */
 export interface ShownSession {

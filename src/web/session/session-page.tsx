@@ -1,6 +1,5 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
 import { type AgentView, agentOf, elements, inTreeOrder, type SessionView, totalsOf } from "../../client/index.ts";
-import { plural } from "../../lib/portable.ts";
 import { type AgentId, MAIN_AGENT, type SessionId, type SessionInfo } from "../../protocol/index.ts";
 import { RequestList } from "../approvals/request-list.tsx";
 import { requestWanted } from "../approvals/request-wanted.ts";
@@ -12,16 +11,18 @@ import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
 import { useSteps } from "../state/use-steps.ts";
-import { AgentPanel } from "./agent-panel.tsx";
-import { AgentTree } from "./agent-tree.tsx";
-import { doingWords, pathWords } from "./agent-words.ts";
-import { Composer } from "./composer.tsx";
-import { RaiseBudgetButton } from "./session-actions.tsx";
+import { AgentPanel } from "./agent/agent-panel.tsx";
+import { doingWords, pathWords } from "./agent/agent-words.ts";
+import { Transcript } from "./conversation/transcript.tsx";
+import { showRegion } from "./places.ts";
 import { SessionContext } from "./session-context.ts";
+import { LoadingSession, SessionNotes } from "./session-notes.tsx";
 import { type SessionState, type SessionStore, watchSession } from "./session-store.ts";
-import { TimeRegion } from "./time-region.tsx";
-import { Transcript } from "./transcript.tsx";
-import { type GroupRow, treeRows } from "./tree-rows.ts";
+import { Composer } from "./steering/composer.tsx";
+import { RaiseBudgetButton } from "./steering/session-actions.tsx";
+import { showUsage, TimeRegion } from "./timeline/time-region.tsx";
+import { AgentTree } from "./tree/agent-tree.tsx";
+import { type GroupRow, treeRows } from "./tree/tree-rows.ts";
 
 interface SessionPageProps {
   readonly id: SessionId;
@@ -127,7 +128,7 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
         isLoaded={isLoaded}
         waitingSince={approvals[0]?.askedAt}
       />
-      {problem}
+      {problem ?? <SessionNotes state={state} />}
       <nav className="regions" aria-label="Session regions">
         {regions.map((each) => (
           <button
@@ -150,6 +151,7 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
             rows={rows}
             onToggle={toggle}
             selected={agentId}
+            onOpen={() => (region === "tree" || region === "needs") && showRegion("talk")}
             search={search}
             onSearch={setSearch}
             liveAt={liveAt}
@@ -165,9 +167,11 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
             {pathWords(view, agent.path).slice(MAIN_AGENT.length)}
           </p>
         )}
-        {agent === undefined ? (
+        {!isLoaded ? (
+          <LoadingSession state={state} />
+        ) : agent === undefined ? (
           <p className="dim empty" role="status">
-            {isLoaded ? missingWords(agentId, view) : "Loading the session…"}
+            {missingWords(agentId, view)}
           </p>
         ) : (
           <Transcript
@@ -196,19 +200,19 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
           <RequestList approvals={approvals} pathOf={({ path }) => pathWords(view, path)} />
         </section>
         <section className="region about-region" aria-label="Agent details">
-          {agent !== undefined && <AgentPanel agent={agent} view={view} info={isDeleted ? undefined : info} />}
+          {agent !== undefined && <AgentPanel agent={agent} state={state} info={isDeleted ? undefined : info} />}
         </section>
       </div>
     </main>
   );
 }
 
-/** A region of a session whose view has not arrived yet. */
+/** A region of a session whose view has not arrived yet. The conversation's region says how far it is. */
 function Loading({ title }: { readonly title: string }): ReactNode {
   return (
     <>
       <h2>{title}</h2>
-      <p className="dim tree-none">Loading…</p>
+      <p className="dim tree-none">Shown when the session has loaded.</p>
     </>
   );
 }
@@ -250,9 +254,9 @@ function isGone({ closed, link }: SessionState): boolean {
   return closed === "deleted" || link.error?.code === "unknown_session";
 }
 
-/** Shows problems with the session or its connection, and what to do. */
+/** Says why the session can't be used, and what to do. */
 function problemOf(state: SessionState, isAlone: boolean): ReactNode {
-  const { link, view, info } = state;
+  const { link } = state;
   const isPage = isAlone || undefined;
   if (isGone(state))
     return (
@@ -266,25 +270,7 @@ function problemOf(state: SessionState, isAlone: boolean): ReactNode {
         {link.error?.detail}
       </Problem>
     );
-  const skipped =
-    view.skipped > 0
-      ? `${plural(view.skipped, "recorded event")} can't be shown and ${view.skipped === 1 ? "was" : "were"} skipped.`
-      : undefined;
-  const notes = [skipped, info?.detail, ...(info?.notices ?? [])].filter((note) => note !== undefined && note !== "");
-  return notes.length === 0 ? undefined : <Notes text={notes.join(" ")} />;
-}
-
-/** Shows notices about the session, on one line until the user opens them. */
-function Notes({ text }: { readonly text: string }): ReactNode {
-  const [isOpen, setIsOpen] = useState(false);
-  return (
-    <div className={`link-note calm notes${isOpen ? " open" : ""}`} role="status">
-      <p>{text}</p>
-      <button type="button" className="quiet" aria-expanded={isOpen} onClick={() => setIsOpen(!isOpen)}>
-        {isOpen ? "Less" : "More"}
-      </button>
-    </div>
-  );
+  return undefined;
 }
 
 interface SessionHeadProps {
@@ -336,12 +322,20 @@ function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionH
           cache {Math.round((100 * cacheReadTokens) / input)} %
         </span>
       )}
-      {!isLoaded ? null : maxCost === undefined ? (
-        <span className="number">{cost}</span>
-      ) : (
+      {isLoaded && (
         <span className="budget number">
-          {cost} of {formatCost(maxCost)}
-          <meter aria-label="Budget spent" min={0} max={maxCost} value={totals.costUsd} high={maxCost * 0.8} />
+          <button
+            type="button"
+            className="number-link"
+            title="Show the tokens and cost of each turn"
+            onClick={showUsage}
+          >
+            {cost}
+            {maxCost !== undefined && ` of ${formatCost(maxCost)}`}
+          </button>
+          {maxCost !== undefined && (
+            <meter aria-label="Budget spent" min={0} max={maxCost} value={totals.costUsd} high={maxCost * 0.8} />
+          )}
         </span>
       )}
       <RaiseBudgetButton info={isDeleted ? undefined : info} />
@@ -353,6 +347,8 @@ function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionH
 function headState(info: SessionInfo, view: SessionView, isLoaded: boolean): ReturnType<typeof sessionState> {
   if (info.approvals > 0) return sessionState(info);
   if (info.state === "parked" && info.detail === undefined) return { words: "paused", tone: "calm" };
+  // The note below the header says what is damaged.
+  if (info.state !== "parked" && info.detail !== undefined) return { words: "damaged", tone: "bad" };
   const isBusy = info.state === "running" || info.state === "waiting";
   if (isBusy && isLoaded && view.running.length === 0 && !info.elsewhere) return { words: "starting", tone: "busy" };
   return sessionState(info);

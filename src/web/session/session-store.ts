@@ -9,6 +9,8 @@ import {
   reconnected,
   type SessionView,
   sessionClosed,
+  spansClosed,
+  type ViewProgress,
   type ViewUpdate,
 } from "../../client/index.ts";
 import type { AgentId, Line, SessionClosed, SessionId, SessionInfo } from "../../protocol/index.ts";
@@ -23,6 +25,8 @@ export interface SessionState extends FoldedSession {
   readonly closed?: SessionClosed["reason"] | undefined;
   /** Whether the view has arrived. Until then, nothing is known about the agents. */
   readonly isLoaded: boolean;
+  /** How much of the view has arrived; undefined until the server has sent something. */
+  readonly progress?: ViewProgress | undefined;
   /** Time of each agent's last live event. Changed in place. */
   readonly liveAt: Map<AgentId, number>;
   /** Problems with the transcripts of open agents. */
@@ -129,6 +133,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
         if (state.state === "connected") changeView((before) => reconnected(before, state.at));
       },
       onSnapshot: ({ session: info }) => change({ info }),
+      onLoading: (progress) => change({ progress }),
       onView: (folded) => {
         ({ spans, usage } = folded);
         view = { ...folded.view, keep: KEEP };
@@ -149,8 +154,9 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
     }
     await drained();
     if (closed === undefined) return;
+    spans = spansClosed(spans);
     changeView(sessionClosed);
-    change({ closed });
+    change({ closed, spans });
   }
 
   /** Follows the session, and connects again whenever a message has opened it. */

@@ -14,11 +14,16 @@ export function sessionState({ state, approvals, outcome, reason, detail, elsewh
   const where = elsewhere ? ", in another process" : "";
   if (state === "running" || state === "waiting") return { words: `working${where}`, tone: "busy" };
   if (state === "parked") return { words: detail ?? "parked, continues automatically", tone: "calm" };
-  if (detail !== undefined) return { words: detail, tone: "bad" };
+  if (detail !== undefined) return { words: damageWords(detail), tone: "bad" };
   if (outcome === undefined || reason === undefined) {
     return state === "idle" ? { words: `ready${where}`, tone: "calm" } : { words: "ended", tone: "calm" };
   }
   return { words: `${endWords({ outcome, reason })}${where}`, tone: toneOf[outcome] };
+}
+
+/** `It can't be read.` becomes `damaged: it can't be read`. */
+function damageWords(detail: string): string {
+  return `damaged: ${detail.slice(0, 1).toLowerCase()}${detail.slice(1).replace(/\.$/, "")}`;
 }
 
 const toneOf = { succeeded: "good", incomplete: "asking", failed: "bad", stopped: "calm" } as const;

@@ -67,6 +67,8 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
     switch (command.type) {
       case "prompt":
         return prompt(command);
+      case "edit":
+        return edit(command);
       case "withdraw":
         return withdraw(command.promptId);
       case "answer":
@@ -89,8 +91,7 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
   }
 
   async function prompt({ id, to, content, when }: Extract<Command, { type: "prompt" }>): Promise<Outcome> {
-    if (content.every((block) => block.type === "text" && block.text.trim() === ""))
-      return refused("The prompt is empty.");
+    if (isEmpty(content)) return refused("The prompt is empty.");
     if (isMain(to)) return promptMain(content, { promptId: id, when });
     if (when === "next") return refused('Only the main agent has a queue. Send the prompt with `when: "now"`.');
     const found = await find(to);
@@ -134,9 +135,13 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
       : refused(problem);
   }
 
+  async function edit({ promptId, content }: Extract<Command, { type: "edit" }>): Promise<Outcome> {
+    if (isEmpty(content)) return refused("The prompt is empty. To remove it from the queue, withdraw it.");
+    return (await runs.edit(promptId, content)) ? done("The queued prompt was changed.") : notQueued(promptId);
+  }
+
   async function withdraw(promptId: PromptId): Promise<Outcome> {
-    if (await runs.withdraw(promptId)) return done("The prompt was removed from the queue.");
-    return refused(`There is no prompt ${promptId} in the queue. The agent may have received it already.`);
+    return (await runs.withdraw(promptId)) ? done("The prompt was removed from the queue.") : notQueued(promptId);
   }
 
   async function answer({ requestId, answer: given }: Extract<Command, { type: "answer" }>): Promise<Outcome> {
@@ -252,6 +257,7 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
 
   /** Describes another process's command in one line. Returns undefined if there is nothing to report. */
   async function describe(command: Command): Promise<string | undefined> {
+    if (command.type === "edit") return "Another terminal changed a prompt in the queue.";
     if (command.type === "withdraw") return "Another terminal removed a prompt from the queue.";
     if (command.type === "answer" || command.type === "configure") return undefined;
     if (command.type === "compact") return "Another terminal is compacting the conversation.";
@@ -285,6 +291,14 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
   }
 
   return { carryOut, describe };
+}
+
+function isEmpty(content: readonly UserBlock[]): boolean {
+  return content.every((block) => block.type === "text" && block.text.trim() === "");
+}
+
+function notQueued(promptId: PromptId): Outcome {
+  return refused(`There is no prompt ${promptId} in the queue. The agent may have received it already.`);
 }
 
 /** Number of commands that are named. */

@@ -24,6 +24,7 @@ const type = aString;
 /** Fields of each command. They are checked because programs without type checking may pass invalid values. */
 const commandFields: { readonly [Type in Command["type"]]: OptionTypes<Extract<Command, { type: Type }>> } = {
   prompt: { id, type, to: aString, content, when: oneOf(["now", "next"]) },
+  edit: { id, type, promptId: aString, content },
   withdraw: { id, type, promptId: aString },
   answer: { id, type, requestId: aString, answer },
   stop: { id, type, what: aString },

@@ -1,11 +1,12 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useMemo, useState } from "react";
-import { agentOf, type SessionUsage, type SessionView, tokensOf, type UsedTurns } from "../../client/index.ts";
-import { plural } from "../../lib/portable.ts";
-import { formatCost, formatTokens } from "../parts/format.ts";
-import { goTo } from "../state/route.ts";
-import { nameOf } from "./agent-words.ts";
-import { focusedCall } from "./focused-call.ts";
-import { useSessionId } from "./session-context.ts";
+import { agentOf, type SessionUsage, type SessionView, tokensOf, type UsedTurns } from "../../../client/index.ts";
+import { plural } from "../../../lib/portable.ts";
+import { formatCost, formatTokens } from "../../parts/format.ts";
+import { goTo } from "../../state/route.ts";
+import { nameOf } from "../agent/agent-words.ts";
+import { focusedCall } from "../conversation/focused-call.ts";
+import { showRegion } from "../places.ts";
+import { useSessionId } from "../session-context.ts";
 
 interface UsageChartProps {
   /** Buttons that choose what the region shows. */
@@ -36,6 +37,7 @@ export function UsageChart({ tabs, view, usage, maxCost }: UsageChartProps): Rea
   const open = (index: number): void => {
     const turn = turns[index];
     if (turn === undefined) return;
+    showRegion("talk");
     focusedCall.set(turn.callId);
     goTo({ page: "session", id, agent: turn.agentId });
   };

@@ -1,7 +1,7 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
-import type { Receipt } from "../../protocol/index.ts";
-import { useModal } from "../parts/use-modal.ts";
-import { asClientError } from "../state/server-store.ts";
+import type { Receipt } from "../../../protocol/index.ts";
+import { useModal } from "../../parts/use-modal.ts";
+import { asClientError } from "../../state/server-store.ts";
 
 interface CommandDialogProps {
   readonly title: string;

@@ -1,19 +1,22 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import type { Span, Spans } from "../../client/index.ts";
-import type { AgentId } from "../../protocol/index.ts";
-import { useNow } from "../state/clock.ts";
-import { goTo } from "../state/route.ts";
-import { useColors } from "../state/theme.ts";
+import type { Span, Spans } from "../../../client/index.ts";
+import type { AgentId } from "../../../protocol/index.ts";
+import { useNow } from "../../state/clock.ts";
+import { goTo } from "../../state/route.ts";
+import { useColors } from "../../state/theme.ts";
+import { focusedCall, focusedTurn, turnKey } from "../conversation/focused-call.ts";
+import { showRegion } from "../places.ts";
+import { useSessionId } from "../session-context.ts";
+import type { GroupRow, TreeRow } from "../tree/tree-rows.ts";
 import { type Drawing, drawWaterfall, edgesOf, laneAt, leftOf, spanAt, TOP, timeAt } from "./draw-waterfall.ts";
-import { focusedCall, focusedTurn, turnKey } from "./focused-call.ts";
 import { GAP, groupWords, type Lane, lanesOf, type Range, ROW, spanWords, zoomed } from "./lanes.ts";
-import { useSessionId } from "./session-context.ts";
-import type { GroupRow, TreeRow } from "./tree-rows.ts";
 
 interface WaterfallProps {
   /** Buttons that choose what the region shows. */
   readonly tabs: ReactNode;
   readonly isRunning: boolean;
+  /** Whether the page is connected to the session. Without a connection, it is unknown what is still running. */
+  readonly isConnected: boolean;
   /** The agents and groups to show, as in the tree. */
   readonly rows: readonly TreeRow[];
   readonly onToggle: (group: GroupRow) => void;
@@ -35,7 +38,16 @@ interface TipPlace {
  * of many agents has a strip that shows how many of them were busy. Dragging zooms, and a click opens a call, a turn or
  * a group. The arrow keys move from bar to bar.
  */
-export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected, cwd }: WaterfallProps): ReactNode {
+export function Waterfall({
+  tabs,
+  isRunning,
+  isConnected,
+  rows,
+  onToggle,
+  spans,
+  selected,
+  cwd,
+}: WaterfallProps): ReactNode {
   const id = useSessionId();
   const now = useNow();
   useColors();
@@ -50,13 +62,17 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected, cw
   const [place, setPlace] = useState<{ readonly key: string; readonly span?: Span | undefined }>();
   const [size, setSize] = useState({ width: 0, height: 0, top: 0 });
   const lanes = useMemo(() => lanesOf(rows, spans), [rows, spans.version]);
-  const end = isRunning ? Math.max(spans.end, now) : spans.end;
+  const knownAt = useRef(0);
+  if (isConnected) knownAt.current = now;
+  const end = isRunning ? Math.max(spans.end, knownAt.current) : spans.end;
   const whole: Range = { from: spans.start, to: Math.max(end, spans.start + 1) };
   const range = zoom ?? whole;
   const times = { zero: spans.start, end, cwd };
   const current = place?.span;
   const currentLane = place && lanes.find((lane) => keyOf(lane) === place.key);
-  const drawing: Drawing = { lanes, zero: spans.start, end, range, selected, drag, currentLane, current, ...size };
+  const { losses } = spans;
+  const zero = spans.start;
+  const drawing: Drawing = { lanes, zero, end, losses, range, selected, drag, currentLane, current, ...size };
   const last = lanes.at(-1);
   const selectedLane = lanes.find((lane) => keyOf(lane) === selected);
   const selectedTop = selectedLane?.y;
@@ -87,6 +103,7 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected, cw
   });
   const open = (agentId: AgentId, span: Span | undefined): void => {
     goTo({ page: "session", id, agent: agentId });
+    showRegion("talk");
     focusedCall.set(span?.callId ?? span?.firstCallId);
     const { turn, firstCallId } = span ?? {};
     focusedTurn.set(turn === undefined || firstCallId !== undefined ? undefined : turnKey(agentId, turn));
@@ -182,6 +199,7 @@ export function Waterfall({ tabs, isRunning, rows, onToggle, spans, selected, cw
         <span className="key asking">waiting for you</span>
         <span className="key stopped">stopped</span>
         <span className="key failed">failed</span>
+        {losses.length > 0 && <span className="key lost">process lost</span>}
       </div>
       <div className="waterfall-frame">
         {/* In the space beside the axis, so that the legend stays where it is. */}

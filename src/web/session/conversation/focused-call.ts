@@ -1,5 +1,5 @@
-import type { AgentId, CallId } from "../../protocol/index.ts";
-import { createStore } from "../state/store.ts";
+import type { AgentId, CallId } from "../../../protocol/index.ts";
+import { createStore } from "../../state/store.ts";
 
 /** The call that was chosen in the timeline. Its line opens and scrolls into view. */
 export const focusedCall = createStore<CallId | undefined>(undefined);

@@ -1,4 +1,4 @@
-import type { Item } from "../../client/index.ts";
+import type { Item } from "../../../client/index.ts";
 
 /**
  * Leaves out items that only repeat how a run ended: the request that was stopped with it, and the start after a pause.

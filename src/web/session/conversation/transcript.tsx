@@ -10,17 +10,17 @@ import {
   outcomeMarks,
   stateOf,
   withoutTags,
-} from "../../client/index.ts";
-import { plural } from "../../lib/portable.ts";
-import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
-import { formatCost, formatMs, formatTokens } from "../parts/format.ts";
-import { Markdown } from "../parts/markdown.tsx";
-import { useStore } from "../state/store.ts";
-import { PAUSED } from "./agent-words.ts";
+} from "../../../client/index.ts";
+import { plural } from "../../../lib/portable.ts";
+import { type AgentId, MAIN_AGENT } from "../../../protocol/index.ts";
+import { formatCost, formatMs, formatTokens } from "../../parts/format.ts";
+import { Markdown } from "../../parts/markdown.tsx";
+import { useStore } from "../../state/store.ts";
+import { PAUSED } from "../agent/agent-words.ts";
+import { useNames } from "../session-context.ts";
+import type { TranscriptFault } from "../session-store.ts";
 import { CallLine } from "./call-item.tsx";
 import { focusedCall, focusedTurn, turnKey } from "./focused-call.ts";
-import { useNames } from "./session-context.ts";
-import type { TranscriptFault } from "./session-store.ts";
 import { shownItems } from "./shown-items.ts";
 import { useFollowing } from "./use-following.ts";
 
@@ -68,7 +68,7 @@ export function Transcript({
       <div className="column">
         {unreadable !== undefined && (
           <p className="note bad" role="status">
-            {unreadableWords(unreadable)}
+            {unreadableWords(unreadable)} What happened there is missing below; the rest is complete.
           </p>
         )}
         {error !== undefined && (
@@ -114,7 +114,7 @@ const MOST_NUMBERS = 20;
 function unreadableWords(numbers: readonly number[]): string {
   if (numbers.length === 1) return `Line ${numbers[0]} of this transcript can't be read and was skipped.`;
   const listed = numbers.length > MOST_NUMBERS ? [...numbers.slice(0, MOST_NUMBERS), "…"] : numbers;
-  return `${numbers.length} lines of this transcript can't be read and were skipped: ${listed.join(", ")}`;
+  return `${numbers.length} lines of this transcript can't be read and were skipped: ${listed.join(", ")}.`;
 }
 
 /** Says why a call has no result and will not get one in this run. */
@@ -256,7 +256,8 @@ function EndView({ item, totalUsd }: EndViewProps): ReactNode {
       <span className={`mark ${outcome}`}>{outcomeMarks[outcome]}</span>
       <span>{endWords(item)}</span>
       <span className="dim number">
-        {plural(turns, "turn")} · {formatMs(milliseconds)} · {formatCost(costUsd)}
+        {plural(turns, "turn")}
+        {reason !== "process_lost" && ` · ${formatMs(milliseconds)}`} · {formatCost(costUsd)}
         {totalUsd !== undefined && ` · ${formatCost(totalUsd)} with all agents`}
       </span>
       {outcome !== "succeeded" && message !== undefined && <p>{message}</p>}

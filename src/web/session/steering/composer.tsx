@@ -1,11 +1,11 @@
 import { type FormEvent, Fragment, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
-import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
-import { MAIN_AGENT, textOf } from "../../protocol/index.ts";
-import { useDraft } from "../state/draft.ts";
-import { useServer } from "../state/server-context.ts";
-import { nameOf } from "./agent-words.ts";
+import { type AgentView, type SessionView, stateOf } from "../../../client/index.ts";
+import { MAIN_AGENT, textOf } from "../../../protocol/index.ts";
+import { useDraft } from "../../state/draft.ts";
+import { useServer } from "../../state/server-context.ts";
+import { nameOf } from "../agent/agent-words.ts";
+import { useNames, useSessionId } from "../session-context.ts";
 import { useReceipts } from "./receipts.ts";
-import { useNames, useSessionId } from "./session-context.ts";
 
 interface ComposerProps {
   readonly view: SessionView;
@@ -54,7 +54,7 @@ export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode 
       {queue.length > 0 && (
         <ul className="queue" aria-label="Queued prompts">
           {queue.map((prompt) => (
-            <QueuedPrompt key={prompt.promptId} prompt={prompt} isLast={prompt === queue.at(-1)} send={send} />
+            <QueuedPrompt key={prompt.promptId} prompt={prompt} send={send} />
           ))}
         </ul>
       )}
@@ -99,20 +99,23 @@ export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode 
 
 interface QueuedPromptProps {
   readonly prompt: SessionView["queue"][number];
-  readonly isLast: boolean;
   readonly send: ReturnType<typeof useReceipts>["send"];
 }
 
-/** A queued prompt. It keeps its place in the queue until an edited text is saved. */
-function QueuedPrompt({ prompt: { promptId, content }, isLast, send }: QueuedPromptProps): ReactNode {
+/** A queued prompt. It keeps its place in the queue, and its images, when its text is edited. */
+function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps): ReactNode {
   const session = useServer().client.sessions.open(useSessionId());
   const [edited, setEdited] = useState<string>();
-  const replace = async (next: string | typeof content, when: "now" | "next"): Promise<void> => {
-    if (await send(() => session.withdraw(promptId))) await send(() => session.message(MAIN_AGENT, next, { when }));
+  const sendNow = async (): Promise<void> => {
+    if (await send(() => session.withdraw(promptId)))
+      await send(() => session.message(MAIN_AGENT, content, { when: "now" }));
   };
-  const save = (): void => {
-    if (edited !== undefined && edited.trim() !== "") void replace(edited.trim(), "next");
-    setEdited(undefined);
+  const save = async (): Promise<void> => {
+    if (edited === undefined || edited.trim() === "") return setEdited(undefined);
+    const images = content.filter(({ type }) => type === "image");
+    // The text stays in the field if it could not be saved.
+    if (await send(() => session.edit(promptId, [{ type: "text", text: edited.trim() }, ...images])))
+      setEdited(undefined);
   };
   // Different `key`s keep React from reusing the element of a focused button for another one.
   return (
@@ -121,7 +124,7 @@ function QueuedPrompt({ prompt: { promptId, content }, isLast, send }: QueuedPro
         <Fragment key="text">
           <span className="dim">Queued</span>
           <span className="queued-text">{textOf(content)}</span>
-          <button type="button" onClick={() => void replace(content, "now")}>
+          <button type="button" onClick={() => void sendNow()}>
             Send now
           </button>
           <button type="button" data-landing onClick={() => setEdited(textOf(content))}>
@@ -144,12 +147,12 @@ function QueuedPrompt({ prompt: { promptId, content }, isLast, send }: QueuedPro
               if (event.key === "Escape") setEdited(undefined);
               else if (event.key === "Enter" && !event.shiftKey && !event.nativeEvent.isComposing) {
                 event.preventDefault();
-                save();
+                void save();
               }
             }}
           />
-          <button type="button" title={isLast ? undefined : "Moves the prompt to the end of the queue"} onClick={save}>
-            {isLast ? "Save" : "Save at the end"}
+          <button type="button" onClick={() => void save()}>
+            Save
           </button>
           <button type="button" onClick={() => setEdited(undefined)}>
             Cancel

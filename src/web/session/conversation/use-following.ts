@@ -1,5 +1,5 @@
 import { type MouseEvent, type RefObject, useEffect, useLayoutEffect, useRef } from "react";
-import type { AgentView } from "../../client/index.ts";
+import type { AgentView } from "../../../client/index.ts";
 
 /** Distance from the end, in pixels, within which new items are scrolled into view. */
 const NEAR = 80;

@@ -1,15 +1,15 @@
 import { type ReactNode, useCallback, useId, useState } from "react";
-import type { AgentView } from "../../client/index.ts";
-import { type LineId, type PermissionMode, permissionModes, type SessionInfo } from "../../protocol/index.ts";
-import { Choice, Field } from "../parts/fields.tsx";
-import { formatAgo, formatCost } from "../parts/format.ts";
-import { useLoaded } from "../parts/use-loaded.ts";
-import { DeleteSession } from "../sessions/delete-session.tsx";
-import { modelsOf } from "../sessions/models-of.ts";
-import { useNow } from "../state/clock.ts";
-import { goTo } from "../state/route.ts";
-import { useServer } from "../state/server-context.ts";
-import { useStore } from "../state/store.ts";
+import type { AgentView } from "../../../client/index.ts";
+import { type LineId, type PermissionMode, permissionModes, type SessionInfo } from "../../../protocol/index.ts";
+import { Choice, Field } from "../../parts/fields.tsx";
+import { formatAgo, formatCost } from "../../parts/format.ts";
+import { useLoaded } from "../../parts/use-loaded.ts";
+import { DeleteSession } from "../../sessions/delete-session.tsx";
+import { modelsOf } from "../../sessions/models-of.ts";
+import { useNow } from "../../state/clock.ts";
+import { goTo } from "../../state/route.ts";
+import { useServer } from "../../state/server-context.ts";
+import { useStore } from "../../state/store.ts";
 import { CommandDialog } from "./command-dialog.tsx";
 
 /** Shows the button that continues a session that has reached its budget. */

@@ -1,25 +1,31 @@
 import { type ReactNode, useEffect, useState } from "react";
-import { type AgentView, type SessionView, stateOf, tokensOf } from "../../client/index.ts";
-import { formatCount, plural } from "../../lib/portable.ts";
-import { type ContextReport, MAIN_AGENT, type SessionInfo } from "../../protocol/index.ts";
-import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
-import { formatCost, formatTokens } from "../parts/format.ts";
-import { useServer } from "../state/server-context.ts";
+import { type AgentView, type Spans, stateOf, tokensOf } from "../../../client/index.ts";
+import { formatCount, plural } from "../../../lib/portable.ts";
+import { type ContextReport, MAIN_AGENT, type SessionInfo } from "../../../protocol/index.ts";
+import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
+import { formatCost, formatTokens } from "../../parts/format.ts";
+import { goTo } from "../../state/route.ts";
+import { useServer } from "../../state/server-context.ts";
+import { focusedCall } from "../conversation/focused-call.ts";
+import { showRegion } from "../places.ts";
+import { useNames, useSessionId } from "../session-context.ts";
+import type { SessionState } from "../session-store.ts";
+import { useReceipts } from "../steering/receipts.ts";
+import { SessionActions } from "../steering/session-actions.tsx";
+import { lastChange } from "../timeline/last-change.ts";
+import { showUsage } from "../timeline/time-region.tsx";
 import { nameOf, pathWords, stateLine, typeOf } from "./agent-words.ts";
 import { COLORS, contextColors } from "./context-colors.ts";
-import { useReceipts } from "./receipts.ts";
-import { SessionActions } from "./session-actions.tsx";
-import { useNames, useSessionId } from "./session-context.ts";
 
 interface AgentPanelProps {
   readonly agent: AgentView;
-  readonly view: SessionView;
+  readonly state: Pick<SessionState, "view" | "spans">;
   /** Undefined if the session was deleted. */
   readonly info: SessionInfo | undefined;
 }
 
 /** Shows an agent's details and the actions for it. */
-export function AgentPanel({ agent, view, info }: AgentPanelProps): ReactNode {
+export function AgentPanel({ agent, state: { view, spans }, info }: AgentPanelProps): ReactNode {
   const { usage, end } = agent;
   const filesChanged = end?.facts.filesChanged ?? [];
   const rows: readonly (readonly [string, ReactNode])[] = [
@@ -30,10 +36,17 @@ export function AgentPanel({ agent, view, info }: AgentPanelProps): ReactNode {
     ["Turns", turnWords(agent)],
     ["Calls", agent.toolCalls],
     ...(agent.denied.length > 0 ? [["Denied", agent.denied.length] as const] : []),
-    ...(filesChanged.length > 0 ? [["Files changed", filesChanged.join(", ")] as const] : []),
+    ...(filesChanged.length > 0
+      ? [["Files changed", <ChangedFiles key="files" paths={filesChanged} spans={spans} />] as const]
+      : []),
     ["Tokens", `${formatTokens(tokensOf(usage) - usage.outputTokens)} in · ${formatTokens(usage.outputTokens)} out`],
     ["From cache", `${formatTokens(usage.cacheReadTokens)}`],
-    ["Cost", formatCost(agent.costUsd)],
+    [
+      "Cost",
+      <button key="cost" type="button" className="number-link" title="Show the cost of each turn" onClick={showUsage}>
+        {formatCost(agent.costUsd)}
+      </button>,
+    ],
   ];
   return (
     <>
@@ -53,6 +66,30 @@ export function AgentPanel({ agent, view, info }: AgentPanelProps): ReactNode {
       {info !== undefined && agent.agentId === MAIN_AGENT && <SessionActions info={info} main={agent} />}
     </>
   );
+}
+
+interface ChangedFilesProps {
+  readonly paths: readonly string[];
+  readonly spans: Spans;
+}
+
+/** Lists the files that an agent and its subagents have changed. A click opens the last change to a file. */
+function ChangedFiles({ paths, spans }: ChangedFilesProps): ReactNode {
+  const id = useSessionId();
+  return paths.map((path) => {
+    const change = lastChange(spans, path);
+    if (change === undefined) return <div key={path}>{path}</div>;
+    const open = (): void => {
+      goTo({ page: "session", id, agent: change.agentId });
+      showRegion("talk");
+      focusedCall.set(change.callId);
+    };
+    return (
+      <button key={path} type="button" className="number-link" title="Show the last change" onClick={open}>
+        {path}
+      </button>
+    );
+  });
 }
 
 /** Says how many turns an agent has had. Its limit applies to each run. */

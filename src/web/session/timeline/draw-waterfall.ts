@@ -1,5 +1,5 @@
-import type { Span } from "../../client/index.ts";
-import type { AgentId } from "../../protocol/index.ts";
+import type { Span } from "../../../client/index.ts";
+import type { AgentId } from "../../../protocol/index.ts";
 import { drawDensity } from "./draw-density.ts";
 import { type AgentLane, axisWords, GAP, type Lane, type Range, ROW } from "./lanes.ts";
 
@@ -21,6 +21,8 @@ export interface Drawing {
   readonly range: Range;
   /** Time at which open spans end in the drawing. */
   readonly end: number;
+  /** Times at which a process was lost while agents were working. */
+  readonly losses: readonly number[];
   readonly selected: AgentId;
   /** Range that the user is selecting by dragging, in pixels. */
   readonly drag: { readonly from: number; readonly to: number } | undefined;
@@ -32,7 +34,7 @@ export interface Drawing {
 
 /** Returns the width of the labels. */
 export function leftOf(width: number): number {
-  return Math.min(200, Math.max(124, width * 0.24));
+  return Math.min(200, Math.max(124, width * 0.3));
 }
 
 /** Draws the visible lanes. Bars that cover the same pixels are drawn once. */
@@ -84,6 +86,7 @@ export function drawWaterfall(canvas: HTMLCanvasElement, drawing: Drawing): void
     }
     context.restore();
   }
+  drawLosses(context, drawing, color);
   if (drag !== undefined) {
     context.fillStyle = color("accent-soft");
     context.fillRect(Math.min(drag.from, drag.to), 0, Math.abs(drag.to - drag.from), height);
@@ -130,7 +133,7 @@ function drawSpan(context: CanvasRenderingContext2D, { span, y, drawing, color }
   context.fill();
   // Stripes, so that color is not the only distinction.
   const stripes =
-    span.result === "stopped"
+    span.result === "stopped" || span.result === "lost"
       ? "bar-stopped-line"
       : span.kind === "asking" && !span.result
         ? "bar-asking-line"
@@ -156,7 +159,7 @@ function drawSpan(context: CanvasRenderingContext2D, { span, y, drawing, color }
 
 function fillOf({ result, kind }: Span): string {
   if (result === "failed") return "bar-bad";
-  return result === "stopped" ? "bar-stopped" : `bar-${kind}`;
+  return result === "stopped" || result === "lost" ? "bar-stopped" : `bar-${kind}`;
 }
 
 /** Returns the pixels at which a span begins and ends. */
@@ -194,6 +197,22 @@ function drawAxis(context: CanvasRenderingContext2D, drawing: Drawing, color: (n
     context.stroke();
     context.fillText(axisWords(time - zero, step), x, TOP / 2);
   }
+}
+
+/** Draws a line where a process was lost. */
+function drawLosses(context: CanvasRenderingContext2D, drawing: Drawing, color: (name: string) => string): void {
+  context.save();
+  context.strokeStyle = color("bar-bad");
+  context.setLineDash([3, 3]);
+  for (const time of drawing.losses) {
+    const [x] = edgesOf({ start: time }, drawing);
+    if (x < leftOf(drawing.width)) continue;
+    context.beginPath();
+    context.moveTo(Math.round(x) + 0.5, TOP);
+    context.lineTo(Math.round(x) + 0.5, drawing.height);
+    context.stroke();
+  }
+  context.restore();
 }
 
 /** Returns the lane at a point on the canvas. */

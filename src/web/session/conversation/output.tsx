@@ -1,11 +1,11 @@
 import { type ReactNode, useState } from "react";
-import { withoutTags } from "../../client/index.ts";
-import { formatCount } from "../../lib/portable.ts";
-import type { ResultBlock } from "../../protocol/index.ts";
-import { useServer } from "../state/server-context.ts";
-import { asClientError } from "../state/server-store.ts";
+import { withoutTags } from "../../../client/index.ts";
+import { formatCount } from "../../../lib/portable.ts";
+import type { ResultBlock } from "../../../protocol/index.ts";
+import { useServer } from "../../state/server-context.ts";
+import { asClientError } from "../../state/server-store.ts";
+import { useSessionId } from "../session-context.ts";
 import { partEnd } from "./part-end.ts";
-import { useSessionId } from "./session-context.ts";
 
 /** Shows the output of a call as the model saw it. If that was only part of the output, the whole can be loaded. */
 export function Output({ content }: { readonly content: readonly ResultBlock[] }): ReactNode {

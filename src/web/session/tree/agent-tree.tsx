@@ -9,14 +9,14 @@ import {
   useState,
   useSyncExternalStore,
 } from "react";
-import { type AgentView, type SessionView, stateOf } from "../../client/index.ts";
-import { formatCount } from "../../lib/portable.ts";
-import type { AgentId } from "../../protocol/index.ts";
-import { Signs } from "../parts/exact-text.tsx";
-import { formatAge, formatCost } from "../parts/format.ts";
-import { useNow } from "../state/clock.ts";
-import { goTo } from "../state/route.ts";
-import { doingWords, nameOf, toneOf, typeOf } from "./agent-words.ts";
+import { type AgentView, type SessionView, stateOf } from "../../../client/index.ts";
+import { formatCount } from "../../../lib/portable.ts";
+import type { AgentId } from "../../../protocol/index.ts";
+import { Signs } from "../../parts/exact-text.tsx";
+import { formatAge, formatCost } from "../../parts/format.ts";
+import { useNow } from "../../state/clock.ts";
+import { goTo } from "../../state/route.ts";
+import { doingWords, nameOf, toneOf, typeOf } from "../agent/agent-words.ts";
 import type { AgentRow, GroupRow, TreeRow } from "./tree-rows.ts";
 
 const NARROW = "(max-width: 1199px)";
@@ -30,6 +30,8 @@ interface AgentTreeProps {
   readonly rows: readonly TreeRow[];
   readonly onToggle: (group: GroupRow) => void;
   readonly selected: AgentId;
+  /** Called when the user has clicked an agent. */
+  readonly onOpen: () => void;
   readonly search: string;
   readonly onSearch: (search: string) => void;
   /** Times of the last live events. */
@@ -43,6 +45,7 @@ export function AgentTree({
   rows,
   onToggle,
   selected,
+  onOpen,
   search,
   onSearch,
   liveAt,
@@ -151,7 +154,10 @@ export function AgentTree({
                 liveAt={liveAt.get(row.agent.agentId) ?? 0}
                 isSelected={row.agent.agentId === selected}
                 isActive={row === active}
-                onSelect={() => select(row.agent)}
+                onSelect={() => {
+                  select(row.agent);
+                  onOpen();
+                }}
               />
             );
           })}

@@ -1,16 +1,17 @@
 import { Fragment, memo, type ReactNode, useEffect, useRef, useState } from "react";
-import { approvalText, type CallItem, isWaiting, resultWords } from "../../client/index.ts";
-import { showExactly } from "../../lib/portable.ts";
-import { canonicalToolName } from "../../protocol/index.ts";
-import { CodeBlock } from "../parts/code-block.tsx";
-import { Diff } from "../parts/diff.tsx";
-import { ExactText, Signs } from "../parts/exact-text.tsx";
-import { formatAge, formatMs } from "../parts/format.ts";
-import { linkTo } from "../state/route.ts";
-import { useStore } from "../state/store.ts";
+import { approvalText, type CallItem, isWaiting, resultWords } from "../../../client/index.ts";
+import { showExactly } from "../../../lib/portable.ts";
+import { canonicalToolName } from "../../../protocol/index.ts";
+import { CodeBlock } from "../../parts/code-block.tsx";
+import { Diff } from "../../parts/diff.tsx";
+import { ExactText, Signs } from "../../parts/exact-text.tsx";
+import { formatAge, formatMs } from "../../parts/format.ts";
+import { useNow } from "../../state/clock.ts";
+import { linkTo } from "../../state/route.ts";
+import { useStore } from "../../state/store.ts";
+import { useNames, useSessionId } from "../session-context.ts";
 import { focusedCall } from "./focused-call.ts";
 import { Output } from "./output.tsx";
-import { useNames, useSessionId } from "./session-context.ts";
 
 interface CallLineProps {
   readonly call: CallItem;
@@ -24,26 +25,31 @@ export const CallLine = memo(function CallLine({ call, missing }: CallLineProps)
   const [isOpen, setIsOpen] = useState(false);
   const id = useSessionId();
   const named = useNames();
-  const line = useRef<HTMLDetailsElement>(null);
+  const head = useRef<HTMLElement>(null);
   const isFocused = useStore(focusedCall) === call.callId;
   useEffect(() => {
-    if (!isFocused) return;
-    focusedCall.set(undefined);
-    setIsOpen(true);
-    line.current?.scrollIntoView({ block: "center" });
-    line.current?.querySelector("summary")?.focus({ preventScroll: true });
+    if (isFocused) setIsOpen(true);
   }, [isFocused]);
+  useEffect(() => {
+    // The call is scrolled into view once its body is there. The body may be taller than the conversation's region.
+    if (!isFocused || !isOpen) return;
+    focusedCall.set(undefined);
+    head.current?.scrollIntoView({ block: "start" });
+    head.current?.focus({ preventScroll: true });
+  }, [isFocused, isOpen]);
   const mark = markOf(call, missing);
   const diff = result?.details?.["diff"];
   return (
-    <details className="call" ref={line} open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
-      <summary>
+    <details className="call" open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
+      <summary ref={head}>
         <span className={`mark ${mark.tone}`}>{mark.sign}</span>
         <span className="tool">{canonicalToolName(call.name)}</span>
         <span className="target">
           <Signs text={call.target} />
         </span>
-        <span className="outcome">{named(outcomeWords(call, missing))}</span>
+        <span className="outcome">
+          {isRunning(call, missing) ? <Running call={call} /> : named(outcomeWords(call, missing))}
+        </span>
       </summary>
       {isOpen && (
         <div className="call-body">
@@ -101,6 +107,18 @@ function outcomeWords(call: CallItem, missing: string | undefined): string {
   const time = formatMs(Math.max(0, result.milliseconds - waited));
   const wait = waited >= SHORT_WAIT_MS ? ` (waited ${formatAge(waited)})` : "";
   return [resultWords(call), `${time}${wait}`].filter((part) => part !== "").join(" · ");
+}
+
+/** Returns whether a call is in progress and has reported nothing else to show. */
+function isRunning(call: CallItem, missing: string | undefined): boolean {
+  return call.result === undefined && missing === undefined && !isWaiting(call) && call.progress === undefined;
+}
+
+/** Says for how long a call has been in progress. */
+function Running({ call: { agents, startedAt } }: { readonly call: CallItem }): ReactNode {
+  const now = useNow();
+  if (startedAt === undefined) return "starting";
+  return `${agents === undefined ? "running" : "working"} · ${formatAge(now - startedAt)}`;
 }
 
 /** Very short waits are not shown. */

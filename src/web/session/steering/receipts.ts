@@ -1,6 +1,6 @@
 import { useCallback, useEffect, useState } from "react";
-import type { Receipt } from "../../protocol/index.ts";
-import { asClientError } from "../state/server-store.ts";
+import type { Receipt } from "../../../protocol/index.ts";
+import { asClientError } from "../../state/server-store.ts";
 
 /** Result of the last command. */
 export interface Outcome {

@@ -6,9 +6,9 @@ import {
   type SessionView,
   stateOf,
   stateWords,
-} from "../../client/index.ts";
-import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
-import type { Tone } from "../sessions/session-state.ts";
+} from "../../../client/index.ts";
+import { type AgentId, MAIN_AGENT } from "../../../protocol/index.ts";
+import type { Tone } from "../../sessions/session-state.ts";
 
 /** Returns what distinguishes an agent from others: its name, its task, or else its type. */
 export function nameOf({ name, description, agentType }: Named): string {

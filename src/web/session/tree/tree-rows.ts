@@ -1,7 +1,7 @@
-import { type AgentView, parentOf, stateOf } from "../../client/index.ts";
-import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
-import { groupBy } from "../parts/group-by.ts";
-import { doingWords } from "./agent-words.ts";
+import { type AgentView, parentOf, stateOf } from "../../../client/index.ts";
+import { type AgentId, MAIN_AGENT } from "../../../protocol/index.ts";
+import { groupBy } from "../../parts/group-by.ts";
+import { doingWords } from "../agent/agent-words.ts";
 
 /** A row of the tree: an agent, or the heading of a group of agents. */
 export type TreeRow = AgentRow | GroupRow;

@@ -1,9 +1,20 @@
-import { type ReactNode, useState } from "react";
-import type { AgentId } from "../../protocol/index.ts";
-import type { SessionState } from "./session-store.ts";
-import type { GroupRow, TreeRow } from "./tree-rows.ts";
+import type { ReactNode } from "react";
+import type { AgentId } from "../../../protocol/index.ts";
+import { createStore, useStore } from "../../state/store.ts";
+import { showRegion } from "../places.ts";
+import type { SessionState } from "../session-store.ts";
+import type { GroupRow, TreeRow } from "../tree/tree-rows.ts";
 import { UsageChart } from "./usage-chart.tsx";
 import { Waterfall } from "./waterfall.tsx";
+
+/** What the region shows. */
+const timeView = createStore<"time" | "usage">("time");
+
+/** Shows what each turn has cost. */
+export function showUsage(): void {
+  timeView.set("usage");
+  showRegion("time");
+}
 
 interface TimeRegionProps {
   readonly state: SessionState;
@@ -14,14 +25,14 @@ interface TimeRegionProps {
 
 /** Shows when things happened, or what they cost. */
 export function TimeRegion({ state, rows, onToggle, selected }: TimeRegionProps): ReactNode {
-  const { view, spans, usage, info } = state;
-  const [shown, setShown] = useState<"time" | "usage">("time");
+  const { view, spans, usage, info, link } = state;
+  const shown = useStore(timeView);
   const tabs = (
     <div className="time-tabs" role="group" aria-label="What to show">
-      <button type="button" aria-pressed={shown === "time"} onClick={() => setShown("time")}>
+      <button type="button" aria-pressed={shown === "time"} onClick={() => timeView.set("time")}>
         Timeline
       </button>
-      <button type="button" aria-pressed={shown === "usage"} onClick={() => setShown("usage")}>
+      <button type="button" aria-pressed={shown === "usage"} onClick={() => timeView.set("usage")}>
         Usage
       </button>
     </div>
@@ -30,6 +41,7 @@ export function TimeRegion({ state, rows, onToggle, selected }: TimeRegionProps)
     <Waterfall
       tabs={tabs}
       isRunning={view.running.length > 0}
+      isConnected={link.state === "connected"}
       rows={rows}
       onToggle={onToggle}
       spans={spans}

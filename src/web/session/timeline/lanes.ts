@@ -1,9 +1,9 @@
-import type { Span, Spans } from "../../client/index.ts";
-import { formatCount } from "../../lib/portable.ts";
-import { type AgentId, canonicalToolName } from "../../protocol/index.ts";
-import { formatAge, formatCost, formatMs, formatTokens } from "../parts/format.ts";
-import { nameOf } from "./agent-words.ts";
-import type { GroupRow, TreeRow } from "./tree-rows.ts";
+import type { Span, Spans } from "../../../client/index.ts";
+import { formatCount } from "../../../lib/portable.ts";
+import { type AgentId, canonicalToolName } from "../../../protocol/index.ts";
+import { formatAge, formatCost, formatMs, formatTokens } from "../../parts/format.ts";
+import { nameOf } from "../agent/agent-words.ts";
+import type { GroupRow, TreeRow } from "../tree/tree-rows.ts";
 
 /**
  * A lane in the timeline: an agent's spans, in one or more rows, or the number of a group's agents that were busy over
@@ -95,11 +95,17 @@ export function spanWords(span: Span, { zero, end, cwd }: SpanPlace): readonly s
   const range = `${axisWords(span.start - zero)} to ${axisWords(until - zero)}`;
   const spent = span.tokens === undefined ? [] : [`${formatTokens(span.tokens)} tokens, ${formatCost(span.costUsd)}`];
   return [
-    `${what}${span.result === undefined ? "" : `, ${span.result}`}`,
+    `${what}${span.result === undefined ? "" : `, ${resultWords[span.result]}`}`,
     `${formatMs(until - span.start)}, from ${range}`,
     ...spent,
   ];
 }
+
+const resultWords = {
+  failed: "failed",
+  stopped: "stopped",
+  lost: "cut off when its process was lost",
+} as const satisfies Record<NonNullable<Span["result"]>, string>;
 
 /** Describes a group, and how many of its agents were busy at a given time. */
 export function groupWords({ group, spans }: GroupLane, { zero, end }: Times, time?: number): readonly string[] {

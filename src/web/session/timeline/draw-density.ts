@@ -1,4 +1,4 @@
-import type { Span } from "../../client/index.ts";
+import type { Span } from "../../../client/index.ts";
 
 interface Strip {
   /** Spans of each agent. */
