@@ -19,7 +19,7 @@ export interface Choice<Value> {
 export interface PickerOptions<Value> {
   readonly title: string;
   readonly choices: readonly Choice<Value>[];
-  /** Returns a text that is shown in full below the list for the selected choice; may be empty. */
+  /** Returns a text that is shown in full below the list for the selected choice; may be empty or several lines. */
   readonly detail?: ((value: Value) => string) | undefined;
   readonly onChoose: (value: Value) => void;
   readonly onCancel?: (() => void) | undefined;
@@ -131,11 +131,10 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
   app.open(layer);
 
   function detailRows(text: string, { columns, rows }: Space): readonly Row[] {
-    const all = wrap([span(text)], {
-      columns: columns - 1,
-      first: [span("  │ ", "warn")],
-      others: [span("  │ ", "warn")],
-    });
+    const edge = [span("  │ ", "warn")];
+    const all = text
+      .split("\n")
+      .flatMap((line) => wrap([span(line)], { columns: columns - 1, first: edge, others: edge }));
     const room = Math.max(1, all.length > rows ? rows - 1 : rows);
     above = Math.max(0, Math.min(above, all.length - room));
     const hidden = all.length - above - room;
