@@ -5,6 +5,7 @@ import { textColumns } from "./conversation/item-rows.ts";
 import type { CommandTools, HostCommand, TerminalProgram } from "./host.ts";
 import { mainKeys } from "./main-keys.ts";
 import { dollars, nameOf } from "./parts/agents-panel.ts";
+import type { Later } from "./parts/later.ts";
 import { askToSwitch } from "./parts/leave-dialog.ts";
 import { openPicker } from "./parts/picker.ts";
 import { type Row, span } from "./screen/row.ts";
@@ -17,6 +18,7 @@ export interface CommandsOptions {
   readonly feed: SessionFeed;
   readonly program: TerminalProgram;
   readonly tools: CommandTools;
+  readonly later: Later;
   readonly isBusy: () => boolean;
   readonly leave: () => void;
   readonly clear: () => void;
@@ -29,7 +31,7 @@ export interface Commands {
   run(name: string, argument: string): boolean;
 }
 
-export function createCommands({ app, feed, program, tools, isBusy, leave, clear }: CommandsOptions): Commands {
+export function createCommands({ app, feed, program, tools, later, isBusy, leave, clear }: CommandsOptions): Commands {
   const own: readonly HostCommand[] = [
     { name: "help", about: "what you can type", run: async () => showHelp() },
     {
@@ -85,7 +87,8 @@ export function createCommands({ app, feed, program, tools, isBusy, leave, clear
   }
 
   async function open(id: string | undefined): Promise<string> {
-    await askToSwitch(app, isBusy(), (how) => feed.open(id, how));
+    const what = id === undefined ? "Starting a new session" : "Resuming the other session";
+    await askToSwitch(app, { isBusy: isBusy(), later, what, open: (how) => feed.open(id, how) });
     return "";
   }
 

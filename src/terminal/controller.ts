@@ -22,6 +22,7 @@ import { openAgentsLayer } from "./parts/agents-layer.ts";
 import { busyAgents, labelIn, labelOf, nameOf } from "./parts/agents-panel.ts";
 import { createCompletion } from "./parts/completion.ts";
 import { createFlash } from "./parts/flash.ts";
+import { createLater } from "./parts/later.ts";
 import { openLeaveDialog } from "./parts/leave-dialog.ts";
 import { openPicker } from "./parts/picker.ts";
 import { createPromptBox } from "./parts/prompt-box.ts";
@@ -78,8 +79,6 @@ const ESCAPE_MS = 1_500;
  * screen that becomes smaller can't be removed, and would be printed again.
  */
 const MAX_OPEN_ROWS = 4;
-/** Interval between checks for whether all agents have finished. */
-const LEAVE_MS = 100;
 
 export function createController(options: ControllerOptions): Controller {
   const { program, screen, isPlain, redraw } = options;
@@ -99,8 +98,6 @@ export function createController(options: ControllerOptions): Controller {
   let escapedAt = 0;
   /** Whether the user has interrupted the main agent's run, and the end of the run has not been shown yet. */
   let isInterrupting = false;
-  /** Set while the terminal waits for all agents to finish, in order to leave. */
-  let leavingLater: NodeJS.Timeout | undefined;
 
   const feed = createSessionFeed({
     program,
@@ -171,7 +168,13 @@ export function createController(options: ControllerOptions): Controller {
       redraw();
     },
   };
-  const commands = createCommands({ app, feed, program, tools, isBusy, leave: askToLeave, clear: options.clear });
+  const later = createLater({
+    isWorking: () => isBusy() || busyAgents(feed.view).length > 0 || feed.view.queue.length > 0,
+    isOccupied: () => !box.isEmpty || layers.length > 0,
+    redraw,
+  });
+  const { clear } = options;
+  const commands = createCommands({ app, feed, program, tools, later, isBusy, leave: askToLeave, clear });
   const submit = createSubmit({ app, feed, commands, isBusy });
   const completion = createCompletion({
     commands: () => commands.list().map(({ name, about }) => ({ text: name, about })),
@@ -198,7 +201,7 @@ export function createController(options: ControllerOptions): Controller {
     submit,
     isBusy,
     isPlain,
-    isLeaving: () => leavingLater !== undefined,
+    later,
     flash: () => flash.text,
     statusLine: () => status.row,
   };
@@ -265,27 +268,7 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   function askToLeave(): void {
-    void openLeaveDialog(app, { isBusy, leave: leaveNow, wait: leaveLater });
-  }
-
-  /** Leaves when all agents have finished, but not while the user is writing or answering something. */
-  function leaveLater(): void {
-    stay();
-    leavingLater = setInterval(() => {
-      const isDone = !isBusy() && busyAgents(feed.view).length === 0 && feed.view.queue.length === 0;
-      if (!isDone || !box.isEmpty || layers.length > 0) return;
-      stay();
-      void leaveNow("stop");
-    }, LEAVE_MS);
-    redraw();
-  }
-
-  /** Stops waiting for agents to finish. Returns false if the terminal was not waiting. */
-  function stay(): boolean {
-    const wasLeaving = leavingLater !== undefined;
-    clearInterval(leavingLater);
-    leavingLater = undefined;
-    return wasLeaving;
+    void openLeaveDialog(app, { isBusy, later, leave: leaveNow });
   }
 
   async function leaveNow(how: ClosingWay): Promise<void> {
@@ -311,7 +294,7 @@ export function createController(options: ControllerOptions): Controller {
 
   function pressEscape(): void {
     if (completion.isOpen) completion.hide();
-    else if (stay()) flash.show("Staying");
+    else if (later.cancel()) flash.show("Staying");
     else if (submit.stopShell()) return;
     else if (isBusy() && escapedAt + ESCAPE_MS > Date.now()) {
       escapedAt = 0;
@@ -455,7 +438,7 @@ export function createController(options: ControllerOptions): Controller {
       return !isPlain && (isBusy() || busyAgents(feed.view).length > 0);
     },
     close: async () => {
-      stay();
+      later.cancel();
       await feed.close("park");
     },
     get farewell() {

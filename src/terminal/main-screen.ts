@@ -7,6 +7,7 @@ import { thousands } from "./conversation/item-rows.ts";
 import { composeFrame, hintRow } from "./frame.ts";
 import { busyAgents, clock, dollars, panelRows } from "./parts/agents-panel.ts";
 import type { Completion } from "./parts/completion.ts";
+import type { Later } from "./parts/later.ts";
 import type { PromptBox } from "./parts/prompt-box.ts";
 import type { Requests } from "./parts/requests.ts";
 import { type Row, type Span, span } from "./screen/row.ts";
@@ -26,8 +27,7 @@ export interface MainScreenParts {
   readonly isBusy: () => boolean;
   /** Whether only the user's input and choices are drawn, for screen readers. */
   readonly isPlain: boolean;
-  /** Returns whether the terminal waits for all agents to finish, in order to leave. */
-  readonly isLeaving: () => boolean;
+  readonly later: Later;
   /** Returns a message that is shown briefly in place of the key hints; undefined if there is none. */
   readonly flash: () => string | undefined;
   /** The line that the user's status line command has printed. */
@@ -98,7 +98,7 @@ function activityRows(parts: MainScreenParts): readonly Row[] {
   return [row("  ● ", activityWords(agent), `  ${elapsed}${tokens} · Esc interrupts`), ...shell];
 }
 
-function queueRows({ feed, submit, isLeaving }: MainScreenParts, columns: number): readonly Row[] {
+function queueRows({ feed, submit, later }: MainScreenParts, columns: number): readonly Row[] {
   const row = (label: string, content: readonly UserBlock[]): Row => {
     const images = content.filter(({ type }) => type === "image").length;
     const text = `${shownPrompt(textOf(content))}${images === 0 ? "" : ` [${plural(images, "image")}]`}`;
@@ -107,7 +107,7 @@ function queueRows({ feed, submit, isLeaving }: MainScreenParts, columns: number
   return [
     ...submit.held.map((content) => row("held  ", content)),
     ...feed.view.queue.map(({ content }) => row("queued", content)),
-    ...(isLeaving() ? [[span("  Leaving when all agents have finished.", "warn"), span("  Esc stays", "dim")]] : []),
+    ...(later.text === undefined ? [] : [[span(`  ${later.text}`, "warn"), span("  Esc stays", "dim")]]),
   ];
 }
 

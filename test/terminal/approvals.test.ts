@@ -281,6 +281,34 @@ describe.skipIf(!hasTmux)("a file change that needs approval", () => {
   });
 });
 
+describe.skipIf(!hasTmux)("a plan that needs approval", () => {
+  it("is shown as formatted text, which stays in the scrollback, and can be rejected with a message", async () => {
+    const plan = "# The plan\n\n1. Change **every** `price.ts`.\n2. Run the tests.\n\nDone\u202e.";
+    const server = await serve([
+      { content: [{ tool: "ExitPlanMode", input: { plan } }] },
+      { content: [{ tool: "ExitPlanMode", input: { plan: "- One step" } }] },
+      { content: "The end." },
+    ]);
+    const terminal = await openTerminal(server, { words: ["--permission-mode", "plan"] });
+    await say(terminal, "Go");
+    const screen = await terminal.waitFor("n deny…");
+    expect(screen).toContain("asks for approval of its plan");
+    expect(screen).toMatch(/ {2}│ The plan\n {2}│\n {2}│ 1\. Change every price\.ts\.\n {2}│ 2\. Run the tests\./);
+    expect(screen).toContain("Done\\u{202e}.");
+    expect(screen).not.toContain("↵");
+    await terminal.press("n");
+    await terminal.waitFor("Why?");
+    await say(terminal, "Only one step");
+    await terminal.waitFor(/ {2}│ [-•] One step\n/);
+    await terminal.waitFor("y allow once");
+    await terminal.press("y");
+    await terminal.waitFor("The end.");
+    const said = await terminal.scrollback();
+    expect(said).toMatch(/ {4}The plan\n\n {4}1\. Change every price\.ts\./);
+    expect(said).toMatch(/ {4}[-•] One step\n {4}you allowed it once\n/);
+  });
+});
+
 describe.skipIf(!hasTmux)("an agent's question", () => {
   it("can be answered with an option, several options, or the user's own text", async () => {
     const options = [{ label: "Red", description: "like fire" }, { label: "Blue" }];
