@@ -31,6 +31,9 @@ import { createStatusLine } from "./parts/status-line.ts";
 import { openTranscript } from "./parts/transcript-layer.ts";
 import { askForTrust } from "./parts/trust-question.ts";
 import { welcomeRows } from "./parts/welcome.ts";
+import { askAboutAgents } from "./plain/ask-about-agents.ts";
+import { createPlainScreen } from "./plain/plain-screen.ts";
+import { printTranscript } from "./plain/print-transcript.ts";
 import type { Key } from "./screen/keys.ts";
 import { type Row, type Style, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
@@ -87,7 +90,7 @@ export function createController(options: ControllerOptions): Controller {
     earlier: program.history.load(),
     onPrompt: program.history.add,
   });
-  const flash = createFlash(redraw);
+  const flash = createFlash(redraw, isPlain ? (text) => app.say(text) : undefined);
   const layers: Layer[] = [];
   let printer: ConversationPrinter = createConversationPrinter();
   let shownSession: string | undefined;
@@ -200,11 +203,11 @@ export function createController(options: ControllerOptions): Controller {
     requests,
     submit,
     isBusy,
-    isPlain,
     later,
     flash: () => flash.text,
     statusLine: () => status.row,
   };
+  const plain = isPlain ? createPlainScreen(parts) : undefined;
 
   async function send(command: NewCommand): Promise<Receipt | undefined> {
     const host = feed.host ?? (await feed.opened);
@@ -293,7 +296,7 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   function pressEscape(): void {
-    if (completion.isOpen) completion.hide();
+    if (isSuggesting()) completion.hide();
     else if (later.cancel()) flash.show("Staying");
     else if (submit.stopShell()) return;
     else if (isBusy() && escapedAt + ESCAPE_MS > Date.now()) {
@@ -333,18 +336,32 @@ export function createController(options: ControllerOptions): Controller {
     "ctrl-b": moveToBackground,
     enter: () => submit.enter(box),
     "ctrl-l": () => options.clear(),
-    "ctrl-o": () => main() !== undefined && openTranscript(app, MAIN_AGENT, { isWhole: true }),
+    "ctrl-o": openConversation,
     "ctrl-r": searchHistory,
     "shift-tab": () => void changeMode(),
     "ctrl-enter": () => submit.now(box),
     "ctrl-s": () => submit.now(box),
-    up: () => (completion.isOpen ? completion.move(-1) : box.isEmpty && submit.editQueued(box)),
-    down: () => (completion.isOpen ? completion.move(1) : box.isEmpty && openAgents()),
+    up: () => (isSuggesting() ? completion.move(-1) : box.isEmpty && submit.editQueued(box)),
+    down: () => (isSuggesting() ? completion.move(1) : box.isEmpty && openAgents()),
     tab: () => (completion.isOpen ? complete() : requests.show() || openAgents()),
   };
 
+  /** Returns whether suggestions are shown. In plain mode, Tab prints them. */
+  function isSuggesting(): boolean {
+    return !isPlain && completion.isOpen;
+  }
+
   function complete(): void {
-    box.change(completion.accept(box.editor));
+    const { texts } = completion;
+    if (isPlain && texts.length > 1) app.say(`${texts.length} matches: ${texts.join(", ")}`);
+    else box.change(completion.accept(box.editor));
+  }
+
+  /** Shows the main agent's conversation with whole calls. */
+  function openConversation(): void {
+    if (main() === undefined) return;
+    if (isPlain) void printTranscript(app, MAIN_AGENT, true);
+    else openTranscript(app, MAIN_AGENT, { isWhole: true });
   }
 
   /** Lets the user choose an earlier prompt, newest first. */
@@ -362,7 +379,8 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   function openAgents(): boolean {
-    openAgentsLayer(app);
+    if (isPlain) askAboutAgents(app);
+    else openAgentsLayer(app);
     return layers.length > 0;
   }
 
@@ -394,9 +412,10 @@ export function createController(options: ControllerOptions): Controller {
     requests.update();
     const open = printConversation();
     const top = layers.at(-1);
+    plain?.speak(top);
     const isFull = top?.isFull === true;
     if (isFull) screen.drawFull(top.draw({ columns, rows }));
-    else screen.draw(drawMainScreen(parts, open, top));
+    else screen.draw(plain?.draw(top) ?? drawMainScreen(parts, open, top));
   }
 
   /** Prints what is new in the main agent's conversation. Returns the rows of its unfinished part. */

@@ -12,7 +12,7 @@ import type { PromptBox } from "./parts/prompt-box.ts";
 import type { Requests } from "./parts/requests.ts";
 import { type Row, type Span, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
-import { cleanLine, cut, cutBefore, wrap } from "./screen/text.ts";
+import { cleanLine, cut, cutBefore } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import type { Submit } from "./submit.ts";
 import { shownPrompt } from "./typed-prompt.ts";
@@ -25,8 +25,6 @@ export interface MainScreenParts {
   readonly requests: Requests;
   readonly submit: Submit;
   readonly isBusy: () => boolean;
-  /** Whether only the user's input and choices are drawn, for screen readers. */
-  readonly isPlain: boolean;
   readonly later: Later;
   /** Returns a message that is shown briefly in place of the key hints; undefined if there is none. */
   readonly flash: () => string | undefined;
@@ -39,7 +37,6 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
   const { screen, feed, box, completion, requests, statusLine } = parts;
   const { columns, rows } = screen.size;
   const status = statusLine();
-  if (parts.isPlain) return drawPlain(parts, top);
   return composeFrame({
     columns,
     rows,
@@ -55,25 +52,6 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
     hint: () => hintRow({ keys: keysHint(parts, top), mode: modeSpan(parts), facts: facts(parts) }, columns),
     status: status === undefined ? [] : [status],
   });
-}
-
-/** Draws only the user's input and choices. Everything else is printed once, when it is complete. */
-function drawPlain(parts: MainScreenParts, top: Layer | undefined): Drawing {
-  const { screen, box, completion, requests } = parts;
-  const { columns, rows } = screen.size;
-  const layer = top?.draw({ columns, rows: rows - 3 });
-  if (layer !== undefined) {
-    const keys = wrap([span(top === undefined ? "" : layerKeys(parts, top).join(", "))], { columns: columns - 1 });
-    return { rows: [...layer.rows, ...keys], cursor: layer.cursor };
-  }
-  const above = [...queueRows(parts, columns), ...requests.rows(columns)];
-  const { rows: written, cursor } = box.draw({ columns, rows: 5 }, "");
-  const flashed = parts.flash();
-  const below = [...completion.rows(columns), ...(flashed === undefined ? [] : [[span(flashed)]])];
-  return {
-    rows: [...above, ...written, ...below],
-    cursor: cursor && { row: above.length + cursor.row, column: cursor.column },
-  };
 }
 
 function mainAgent({ feed }: MainScreenParts): AgentView | undefined {

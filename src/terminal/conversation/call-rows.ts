@@ -166,8 +166,8 @@ export function activitySpan(words: string, style?: Style): Span {
 }
 
 /** Returns the whole input of a call and its whole output, below its line and the user's answer. */
-export function wholeCallRows(item: CallItem, { columns, user }: CallOptions): readonly Row[] {
-  const [head = []] = callRows(item, { columns });
+export function wholeCallRows(item: CallItem, { columns, user, isPlain }: CallOptions): readonly Row[] {
+  const [head = []] = callRows(item, { columns, isPlain });
   const { main, others, call } = approvalText(item);
   const block = (text: string, style?: Style): readonly Row[] =>
     cleanLines(text.trimEnd()).flatMap((line) => wrap([span(line, style)], { columns, first: [span(INDENT)] }));
@@ -182,7 +182,7 @@ export function wholeCallRows(item: CallItem, { columns, user }: CallOptions): r
   const plan = planRows(item, columns - INDENT.length);
   return [
     head,
-    ...answerRows(item, { columns, user }),
+    ...answerRows(item, { columns, user, isPlain }),
     ...titled(main?.field ?? "input", plan === undefined ? block(main?.value ?? call) : indented(plan)),
     ...others.flatMap(({ field, value }) => titled(cleanLine(field), block(value))),
     ...titled("change", change),

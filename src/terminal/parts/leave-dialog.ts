@@ -2,8 +2,9 @@ import { plural } from "../../lib/index.ts";
 import type { App } from "../app.ts";
 import type { ClosingWay, OwnServerFacts } from "../host.ts";
 import { busyAgents } from "./agents-panel.ts";
+import type { Choice } from "./choice.ts";
 import type { Later } from "./later.ts";
-import { type Choice, openPicker } from "./picker.ts";
+import { openPicker } from "./picker.ts";
 
 export interface LeaveOptions {
   readonly isBusy: () => boolean;
