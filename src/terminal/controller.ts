@@ -9,7 +9,7 @@ import {
 } from "../client/index.ts";
 import { plural } from "../lib/index.ts";
 import { MAIN_AGENT, type PermissionMode, type Receipt } from "../protocol/index.ts";
-import { noticeAgent } from "./agent-notices.ts";
+import { createAgentNotices } from "./agent-notices.ts";
 import type { App, Layer } from "./app.ts";
 import { createCommands, mentionedAgent } from "./commands.ts";
 import { textColumns } from "./conversation/item-rows.ts";
@@ -159,6 +159,7 @@ export function createController(options: ControllerOptions): Controller {
       redraw();
     },
   };
+  const agentNotices = createAgentNotices(app, isBusy);
   const requests = createRequests({ app, by: program.user, isOccupied });
   const tools: CommandTools = {
     get columns() {
@@ -247,7 +248,7 @@ export function createController(options: ControllerOptions): Controller {
   function notice(update: ViewUpdate, before: SessionView): void {
     redraw();
     status.refresh();
-    noticeAgent(app, update, { before, isBusy: isBusy() });
+    agentNotices.notice(update, before);
     noticeInterrupted();
   }
 

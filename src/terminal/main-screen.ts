@@ -45,7 +45,8 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
     activity: activityRows(parts),
     panel: (room) =>
       top?.hasAgents ? [] : panelRows(feed.view, { columns: columns - 1, rows: room, now: Date.now() }),
-    queue: [...queueRows(parts, columns), ...requests.rows(columns)],
+    queue: queueRows(parts, columns),
+    notes: [...laterRows(parts), ...requests.rows(columns)],
     layer: top,
     suggestions: top === undefined ? completion.rows(columns) : [],
     box: (space) => box.draw(space, top === undefined ? placeholder(parts) : "", top === undefined),
@@ -76,7 +77,7 @@ function activityRows(parts: MainScreenParts): readonly Row[] {
   return [row("  ● ", activityWords(agent), `  ${elapsed}${tokens} · Esc interrupts`), ...shell];
 }
 
-function queueRows({ feed, submit, later }: MainScreenParts, columns: number): readonly Row[] {
+function queueRows({ feed, submit }: MainScreenParts, columns: number): readonly Row[] {
   const row = (label: string, content: readonly UserBlock[]): Row => {
     const images = content.filter(({ type }) => type === "image").length;
     const text = `${shownPrompt(textOf(content))}${images === 0 ? "" : ` [${plural(images, "image")}]`}`;
@@ -85,8 +86,11 @@ function queueRows({ feed, submit, later }: MainScreenParts, columns: number): r
   return [
     ...submit.held.map((content) => row("held  ", content)),
     ...feed.view.queue.map(({ content }) => row("queued", content)),
-    ...(later.text === undefined ? [] : [[span(`  ${later.text}`, "warn"), span("  Esc stays", "dim")]]),
   ];
+}
+
+function laterRows({ later: { text } }: MainScreenParts): readonly Row[] {
+  return text === undefined ? [] : [[span(`  ${text}`, "warn"), span("  Esc stays", "dim")]];
 }
 
 function placeholder({ feed, submit, isBusy }: MainScreenParts): string {

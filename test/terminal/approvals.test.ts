@@ -196,6 +196,22 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     server.assertDone();
   });
 
+  it("is not hidden by prompts in the queue", async () => {
+    const server = await serve([{ content: [bash("touch made")] }, { content: "The end." }]);
+    const terminal = await openTerminal(server);
+    await say(terminal, "Go");
+    await terminal.waitFor(buttons);
+    await terminal.press("Escape");
+    await terminal.waitFor("Tab answers");
+    for (const name of ["one", "two", "three", "four", "five"]) {
+      await say(terminal, `prompt ${name}`);
+      await terminal.waitFor(`queued  prompt ${name}`);
+    }
+    expect(await terminal.screen()).toMatch(
+      /queued {2}prompt one\n {2}and 3 more in the queue\n {2}queued {2}prompt five\n {2}\? main wants to run: touch made {2}Tab answers/,
+    );
+  });
+
   it("that is longer than the screen can be allowed only after all of it has been shown", async () => {
     const long = Array.from({ length: 60 }, (_, index) => `echo number ${index + 1}.`).join("\n");
     const server = await serve([{ content: [bash(`${long}\ntouch made`)] }, { content: "The end." }]);
