@@ -12,7 +12,7 @@ describe("the ends of background agents", () => {
     }
     await terminal.waitFor("40 working");
     for (const id of ids) terminal.happen(runEnded(), id);
-    await terminal.waitFor("37 more agents have ended: 37 succeeded. The main agent gets their reports with your");
+    await terminal.waitFor("37 more agents have ended: 37 succeeded. The main agent gets their reports");
     expect(terminal.printed.match(/succeeded; the main agent gets its report/g)).toHaveLength(3);
   });
 });
