@@ -2,12 +2,13 @@ import { agentOf, elements, stateOf, tokensOf, totalsOf } from "../client/index.
 import { describeError, formatCount, plural } from "../lib/index.ts";
 import type { App } from "./app.ts";
 import { textColumns } from "./conversation/item-rows.ts";
-import type { CommandTools, HostCommand, TerminalProgram } from "./host.ts";
+import type { CommandTools, HostCommand } from "./host-command.ts";
 import { mainKeys } from "./main-keys.ts";
 import { dollars, nameOf } from "./parts/agents-panel.ts";
 import type { Later } from "./parts/later.ts";
 import { askToSwitch } from "./parts/leave-dialog.ts";
 import { openPicker } from "./parts/picker.ts";
+import type { TerminalProgram } from "./program.ts";
 import { type Row, span } from "./screen/row.ts";
 import { cleanLine, cleanLines, pad, spread, widthOf, wrap } from "./screen/text.ts";
 import { sessionCommands } from "./session-commands.ts";

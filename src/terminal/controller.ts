@@ -15,11 +15,13 @@ import { createCommands, mentionedAgent } from "./commands.ts";
 import { textColumns } from "./conversation/item-rows.ts";
 import { type ConversationPrinter, createConversationPrinter } from "./conversation/print-conversation.ts";
 import { editText } from "./edit-text.ts";
-import type { ClosingWay, CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
+import type { ClosingWay, TerminalHost } from "./host.ts";
+import type { CommandTools } from "./host-command.ts";
+import { createInterrupt } from "./interrupt.ts";
 import { isMainKey, type MainKey } from "./main-keys.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
 import { openAgentsLayer } from "./parts/agents-layer.ts";
-import { busyAgents, labelIn, labelOf, nameOf } from "./parts/agents-panel.ts";
+import { busyAgents, labelIn, nameOf } from "./parts/agents-panel.ts";
 import { createCompletion } from "./parts/completion.ts";
 import { createFlash } from "./parts/flash.ts";
 import { createLater } from "./parts/later.ts";
@@ -34,6 +36,7 @@ import { welcomeRows } from "./parts/welcome.ts";
 import { askAboutAgents } from "./plain/ask-about-agents.ts";
 import { createPlainScreen } from "./plain/plain-screen.ts";
 import { printTranscript } from "./plain/print-transcript.ts";
+import type { TerminalProgram } from "./program.ts";
 import type { Key } from "./screen/keys.ts";
 import { type Row, type Style, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
@@ -99,8 +102,6 @@ export function createController(options: ControllerOptions): Controller {
   let files: readonly string[] = [];
   /** When Esc last closed something other than the main screen. */
   let escapedAt = 0;
-  /** Whether the user has interrupted the main agent's run, and the end of the run has not been shown yet. */
-  let isInterrupting = false;
 
   const feed = createSessionFeed({
     program,
@@ -180,6 +181,7 @@ export function createController(options: ControllerOptions): Controller {
   const { clear } = options;
   const commands = createCommands({ app, feed, program, tools, later, isBusy, leave: askToLeave, clear });
   const submit = createSubmit({ app, feed, commands, isBusy });
+  const interrupt = createInterrupt(app, { isBusy, hold: submit.hold });
   const completion = createCompletion({
     commands: () => commands.list().map(({ name, about }) => ({ text: name, about })),
     agents: () => [
@@ -249,26 +251,7 @@ export function createController(options: ControllerOptions): Controller {
     redraw();
     status.refresh();
     agentNotices.notice(update, before);
-    noticeInterrupted();
-  }
-
-  /** Stops the main agent. Queued prompts are held back, so that they do not start. */
-  async function interrupt(): Promise<void> {
-    await submit.hold();
-    const receipt = await send({ type: "stop", what: "turn" });
-    isInterrupting = receipt?.status === "done";
-    noticeInterrupted();
-  }
-
-  /** Says which agents continue, once the conversation shows that the main agent was interrupted. */
-  function noticeInterrupted(): void {
-    if (!isInterrupting || isBusy()) return;
-    isInterrupting = false;
-    const left = busyAgents(feed.view);
-    if (left.length === 0) return;
-    const names = left.map(labelOf).slice(0, 5).join(", ");
-    const more = left.length > 5 ? ` and ${left.length - 5} more` : "";
-    app.say(`${left.length === 1 ? "1 agent continues" : `${left.length} agents continue`}: ${names}${more}.`, "warn");
+    interrupt.notice();
   }
 
   function askToLeave(): void {
@@ -291,7 +274,7 @@ export function createController(options: ControllerOptions): Controller {
       flash.show("Cleared. ↑ brings it back · Ctrl+C again quits");
     } else {
       const isInterrupted = isBusy();
-      if (isInterrupted) void interrupt();
+      if (isInterrupted) void interrupt.start();
       flash.show(isInterrupted ? "interrupted · Ctrl+C again quits" : "Ctrl+C again quits");
     }
   }
@@ -303,7 +286,7 @@ export function createController(options: ControllerOptions): Controller {
     else if (isBusy() && escapedAt + ESCAPE_MS > Date.now()) {
       escapedAt = 0;
       flash.show("Esc again interrupts");
-    } else if (isBusy()) void interrupt();
+    } else if (isBusy()) void interrupt.start();
     else if (!box.isEmpty && flash.isAgain("esc")) box.take();
     else if (!box.isEmpty) flash.show("Esc again clears the input");
   }

@@ -3,7 +3,7 @@ import { nearest } from "../lib/index.ts";
 import { type ContextReport, MAIN_AGENT, type PermissionMode, permissionModes } from "../protocol/index.ts";
 import type { App } from "./app.ts";
 import { thousands } from "./conversation/item-rows.ts";
-import type { HostChoice, HostCommand } from "./host.ts";
+import type { HostChoice, HostCommand } from "./host-command.ts";
 import { openPicker } from "./parts/picker.ts";
 import { askHowToRewind } from "./parts/rewind-question.ts";
 import { type Row, span } from "./screen/row.ts";
