@@ -41,7 +41,9 @@ export function createPlainScreen(parts: MainScreenParts): PlainScreen {
       // A request is printed as a whole unless the user is busy.
       ...(top === undefined && box.isEmpty ? [] : requests.rows(columns)).map((row): [string, string] => {
         const text = textOfRow(row).replace("?", "").trim();
-        return [text, text.replace(/([.?!]?) {2,}(?=Tab )/, (_, end) => `${end || "."} `)];
+        const at = text.lastIndexOf("  Tab ");
+        const wish = text.slice(0, at).trimEnd();
+        return [text, `${wish}${/[.?!]$/.test(wish) ? "" : "."} ${text.slice(at).trim()}`];
       }),
     ]);
   }
