@@ -208,7 +208,7 @@ export type {
 export { type CompletedRun, type RunOptions, run } from "./run.ts";
 export type { Schema, SchemaValue, StandardSchema } from "./schemas/schema.ts";
 export type { PromptOptions, PromptResult, Run } from "./session/prompt-run.ts";
-export { promptsIn, type RewindOptions, type RewindReport } from "./session/rewind.ts";
+export { type RewindOptions, type RewindReport, readPrompts } from "./session/rewind.ts";
 export type { Session } from "./session/session.ts";
 export type { SessionSpending } from "./session/session-spending.ts";
 export type { StartedSubagent, SubagentInfo, SubagentOptions, Subagents } from "./session/subagents.ts";

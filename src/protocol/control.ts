@@ -55,6 +55,13 @@ export interface PastPrompt {
   readonly text: string;
   /** Milliseconds since 1970. */
   readonly at: number;
+  /**
+   * Files that agents' tools have changed between this prompt and the next one, relative to the workspace. Going back to
+   * a prompt restores its files and those of all later prompts, unless someone else has changed them too.
+   */
+  readonly files: readonly string[];
+  /** Commands that have run between this prompt and the next one and may have changed something. */
+  readonly commands: readonly string[];
 }
 
 /** Result of a command. */

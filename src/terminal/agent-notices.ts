@@ -14,25 +14,81 @@ import { labelOf } from "./parts/agents-panel.ts";
 import { type Style, span } from "./screen/row.ts";
 import { cleanLine, wrap } from "./screen/text.ts";
 
-interface NoticeOptions {
-  /** The view before the update. */
-  readonly before: SessionView;
-  /** Whether the main agent is working. */
-  readonly isBusy: boolean;
+/** Prints what the user should know about subagents. */
+export interface AgentNotices {
+  /**
+   * Prints the answer to an agent's request, and the end of its work in the background. Events from before the session
+   * was opened here are not printed. `before`: the view before the update.
+   */
+  notice(update: ViewUpdate, before: SessionView): void;
 }
 
-/**
- * Prints what the user should know about a subagent: the answer to its request, and the end of its work in the
- * background. Events from before the session was opened here are not printed.
- */
-export function noticeAgent(app: App, { agentId, event }: ViewUpdate, { before, isBusy }: NoticeOptions): void {
-  const agent = agentOf(app.view, agentId);
-  if (agent === undefined || agentId === MAIN_AGENT || !("at" in event) || event.at < before.connectedAt) return;
-  // After an "always" answer, the rule answers the other requests that it allows.
-  const isAnswer = event.type === "approval.answered" && !event.by.startsWith("the rule ");
-  if (isAnswer) noticeAnswer(app, agent, event.callId);
-  const isEnd = event.type === "run.ended" && agentOf(before, agentId)?.background === true;
-  if (isEnd) noticeEnd(app, agent, { event, isBusy });
+type Ended = Pick<AgentView, "path"> & { readonly words: string; readonly event: EventOf<"run.ended"> };
+
+/** Number of agents whose ends are printed one by one within `WINDOW_MS`. The others are counted. */
+const MAX_ENDS = 3;
+const WINDOW_MS = 2_000;
+
+export function createAgentNotices(app: App, isBusy: () => boolean): AgentNotices {
+  let said = 0;
+  let others: readonly Ended[] = [];
+  /** Whether `sayOthers` will be called. */
+  let isPlanned = false;
+
+  function end(ended: Ended): void {
+    if (!isPlanned) setTimeout(sayOthers, WINDOW_MS).unref();
+    isPlanned = true;
+    said += 1;
+    if (said <= MAX_ENDS) sayEnd(ended);
+    else others = [...others, ended];
+  }
+
+  /** Says how many more agents have ended. If several have, more are likely to follow soon. */
+  function sayOthers(): void {
+    const [first, ...more] = others;
+    isPlanned = more.length > 0;
+    if (isPlanned) setTimeout(sayOthers, WINDOW_MS).unref();
+    said = isPlanned ? MAX_ENDS : 0;
+    if (first !== undefined && more.length === 0) sayEnd(first);
+    else if (first !== undefined) app.say(`${countEnds(others)}. ${callersOf(others)}`);
+    others = [];
+  }
+
+  function sayEnd({ words, path, event: { outcome } }: Ended): void {
+    const style: Style = outcome === "succeeded" ? "good" : outcome === "failed" ? "bad" : "warn";
+    const caller = path.length > 1 ? "its caller gets its report" : `the main agent gets its report ${when()}`;
+    app.say(`${words}; ${caller}.`, style);
+  }
+
+  function callersOf(ended: readonly Ended[]): string {
+    const isMain = ended.every(({ path }) => path.length === 1);
+    return isMain ? `The main agent gets their reports ${when()}.` : "Their callers get their reports.";
+  }
+
+  /** Says when the main agent gets reports. */
+  function when(): string {
+    return isBusy() ? "with its next step" : "with your next prompt";
+  }
+
+  return {
+    notice: ({ agentId, event }, before) => {
+      const agent = agentOf(app.view, agentId);
+      if (agent === undefined || agentId === MAIN_AGENT || !("at" in event) || event.at < before.connectedAt) return;
+      // After an "always" answer, the rule answers the other requests that it allows.
+      const isAnswer = event.type === "approval.answered" && !event.by.startsWith("the rule ");
+      if (isAnswer) noticeAnswer(app, agent, event.callId);
+      if (event.type === "run.ended" && agentOf(before, agentId)?.background === true)
+        end({ path: agent.path, words: `${labelOf(agent)} ${activityWords(agent)}`, event });
+    },
+  };
+}
+
+/** `12 more agents have ended: 11 succeeded, 1 failed` */
+function countEnds(ended: readonly Ended[]): string {
+  const counts = new Map<string, number>();
+  for (const { event } of ended) counts.set(event.outcome, (counts.get(event.outcome) ?? 0) + 1);
+  const parts = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(", ");
+  return `${ended.length} more agents have ended: ${parts}`;
 }
 
 /** Prints a subagent's request and the answer. */
@@ -44,17 +100,4 @@ function noticeAnswer({ columns, user, isPlain, print }: App, agent: AgentView, 
   const mark = call.approval?.answer?.answer === "allow" ? span("  ✓ ", "good") : span("  – ", "warn");
   const asked = span(cleanLine(`${labelOf(agent)} ${wishWords(call, agent.cwd)}`));
   print([[], ...wrap([asked], { columns: width, first: isPlain ? [] : [mark] }), ...answer]);
-}
-
-interface EndOptions {
-  readonly event: EventOf<"run.ended">;
-  readonly isBusy: boolean;
-}
-
-/** Prints a line when a background agent has ended. Its caller learns about it later. */
-function noticeEnd(app: App, agent: AgentView, { event, isBusy }: EndOptions): void {
-  const style: Style = event.outcome === "succeeded" ? "good" : event.outcome === "failed" ? "bad" : "warn";
-  const when = agent.path.length > 1 ? "" : isBusy ? " with its next step" : " with your next prompt";
-  const caller = agent.path.length > 1 ? "its caller" : "the main agent";
-  app.say(`${labelOf(agent)} ${activityWords(agent)}; ${caller} gets its report${when}.`, style);
 }

@@ -2,11 +2,13 @@ import { agentOf, elements, stateOf, tokensOf, totalsOf } from "../client/index.
 import { describeError, formatCount, plural } from "../lib/index.ts";
 import type { App } from "./app.ts";
 import { textColumns } from "./conversation/item-rows.ts";
-import type { CommandTools, HostCommand, TerminalProgram } from "./host.ts";
+import type { CommandTools, HostCommand } from "./host-command.ts";
 import { mainKeys } from "./main-keys.ts";
 import { dollars, nameOf } from "./parts/agents-panel.ts";
+import type { Later } from "./parts/later.ts";
 import { askToSwitch } from "./parts/leave-dialog.ts";
 import { openPicker } from "./parts/picker.ts";
+import type { TerminalProgram } from "./program.ts";
 import { type Row, span } from "./screen/row.ts";
 import { cleanLine, cleanLines, pad, spread, widthOf, wrap } from "./screen/text.ts";
 import { sessionCommands } from "./session-commands.ts";
@@ -17,6 +19,7 @@ export interface CommandsOptions {
   readonly feed: SessionFeed;
   readonly program: TerminalProgram;
   readonly tools: CommandTools;
+  readonly later: Later;
   readonly isBusy: () => boolean;
   readonly leave: () => void;
   readonly clear: () => void;
@@ -29,7 +32,7 @@ export interface Commands {
   run(name: string, argument: string): boolean;
 }
 
-export function createCommands({ app, feed, program, tools, isBusy, leave, clear }: CommandsOptions): Commands {
+export function createCommands({ app, feed, program, tools, later, isBusy, leave, clear }: CommandsOptions): Commands {
   const own: readonly HostCommand[] = [
     { name: "help", about: "what you can type", run: async () => showHelp() },
     {
@@ -85,7 +88,8 @@ export function createCommands({ app, feed, program, tools, isBusy, leave, clear
   }
 
   async function open(id: string | undefined): Promise<string> {
-    await askToSwitch(app, isBusy(), (how) => feed.open(id, how));
+    const what = id === undefined ? "Starting a new session" : "Resuming the other session";
+    await askToSwitch(app, { isBusy: isBusy(), later, what, open: (how) => feed.open(id, how) });
     return "";
   }
 

@@ -96,7 +96,7 @@ describe("a typing mistake", () => {
 describe("/rewind", () => {
   it("says in one line that the conversation went back, and which files were restored", async () => {
     const terminal: TestTerminal = await openTestTerminal({
-      host: { prompts: async () => [{ id: "l1", text: "Make it", at: 0 }] },
+      host: { prompts: async () => [{ id: "l1", text: "Make it", at: 0, files: [], commands: [] }] },
       receipt: () => {
         terminal.happen({ type: "conversation.rewound", line: "l1", restored: ["/project/made.txt"] });
         return "The conversation is as it was before the prompt. Restored: made.txt.";

@@ -9,19 +9,22 @@ import {
 } from "../client/index.ts";
 import { plural } from "../lib/index.ts";
 import { MAIN_AGENT, type PermissionMode, type Receipt } from "../protocol/index.ts";
-import { noticeAgent } from "./agent-notices.ts";
+import { createAgentNotices } from "./agent-notices.ts";
 import type { App, Layer } from "./app.ts";
 import { createCommands, mentionedAgent } from "./commands.ts";
 import { textColumns } from "./conversation/item-rows.ts";
 import { type ConversationPrinter, createConversationPrinter } from "./conversation/print-conversation.ts";
 import { editText } from "./edit-text.ts";
-import type { ClosingWay, CommandTools, TerminalHost, TerminalProgram } from "./host.ts";
+import type { ClosingWay, TerminalHost } from "./host.ts";
+import type { CommandTools } from "./host-command.ts";
+import { createInterrupt } from "./interrupt.ts";
 import { isMainKey, type MainKey } from "./main-keys.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
 import { openAgentsLayer } from "./parts/agents-layer.ts";
-import { busyAgents, labelIn, labelOf, nameOf } from "./parts/agents-panel.ts";
+import { busyAgents, labelIn, nameOf } from "./parts/agents-panel.ts";
 import { createCompletion } from "./parts/completion.ts";
 import { createFlash } from "./parts/flash.ts";
+import { createLater } from "./parts/later.ts";
 import { openLeaveDialog } from "./parts/leave-dialog.ts";
 import { openPicker } from "./parts/picker.ts";
 import { createPromptBox } from "./parts/prompt-box.ts";
@@ -30,6 +33,10 @@ import { createStatusLine } from "./parts/status-line.ts";
 import { openTranscript } from "./parts/transcript-layer.ts";
 import { askForTrust } from "./parts/trust-question.ts";
 import { welcomeRows } from "./parts/welcome.ts";
+import { askAboutAgents } from "./plain/ask-about-agents.ts";
+import { createPlainScreen } from "./plain/plain-screen.ts";
+import { printTranscript } from "./plain/print-transcript.ts";
+import type { TerminalProgram } from "./program.ts";
 import type { Key } from "./screen/keys.ts";
 import { type Row, type Style, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
@@ -78,8 +85,6 @@ const ESCAPE_MS = 1_500;
  * screen that becomes smaller can't be removed, and would be printed again.
  */
 const MAX_OPEN_ROWS = 4;
-/** Interval between checks for whether all agents have finished. */
-const LEAVE_MS = 100;
 
 export function createController(options: ControllerOptions): Controller {
   const { program, screen, isPlain, redraw } = options;
@@ -88,7 +93,7 @@ export function createController(options: ControllerOptions): Controller {
     earlier: program.history.load(),
     onPrompt: program.history.add,
   });
-  const flash = createFlash(redraw);
+  const flash = createFlash(redraw, isPlain ? (text) => app.say(text) : undefined);
   const layers: Layer[] = [];
   let printer: ConversationPrinter = createConversationPrinter();
   let shownSession: string | undefined;
@@ -97,10 +102,6 @@ export function createController(options: ControllerOptions): Controller {
   let files: readonly string[] = [];
   /** When Esc last closed something other than the main screen. */
   let escapedAt = 0;
-  /** Whether the user has interrupted the main agent's run, and the end of the run has not been shown yet. */
-  let isInterrupting = false;
-  /** Set while the terminal waits for all agents to finish, in order to leave. */
-  let leavingLater: NodeJS.Timeout | undefined;
 
   const feed = createSessionFeed({
     program,
@@ -159,6 +160,7 @@ export function createController(options: ControllerOptions): Controller {
       redraw();
     },
   };
+  const agentNotices = createAgentNotices(app, isBusy);
   const requests = createRequests({ app, by: program.user, isOccupied });
   const tools: CommandTools = {
     get columns() {
@@ -171,8 +173,15 @@ export function createController(options: ControllerOptions): Controller {
       redraw();
     },
   };
-  const commands = createCommands({ app, feed, program, tools, isBusy, leave: askToLeave, clear: options.clear });
+  const later = createLater({
+    isWorking: () => isBusy() || busyAgents(feed.view).length > 0 || feed.view.queue.length > 0,
+    isOccupied: () => !box.isEmpty || layers.length > 0,
+    redraw,
+  });
+  const { clear } = options;
+  const commands = createCommands({ app, feed, program, tools, later, isBusy, leave: askToLeave, clear });
   const submit = createSubmit({ app, feed, commands, isBusy });
+  const interrupt = createInterrupt(app, { isBusy, hold: submit.hold });
   const completion = createCompletion({
     commands: () => commands.list().map(({ name, about }) => ({ text: name, about })),
     agents: () => [
@@ -197,11 +206,11 @@ export function createController(options: ControllerOptions): Controller {
     requests,
     submit,
     isBusy,
-    isPlain,
-    isLeaving: () => leavingLater !== undefined,
+    later,
     flash: () => flash.text,
     statusLine: () => status.row,
   };
+  const plain = isPlain ? createPlainScreen(parts) : undefined;
 
   async function send(command: NewCommand): Promise<Receipt | undefined> {
     const host = feed.host ?? (await feed.opened);
@@ -241,51 +250,12 @@ export function createController(options: ControllerOptions): Controller {
   function notice(update: ViewUpdate, before: SessionView): void {
     redraw();
     status.refresh();
-    noticeAgent(app, update, { before, isBusy: isBusy() });
-    noticeInterrupted();
-  }
-
-  /** Stops the main agent. Queued prompts are held back, so that they do not start. */
-  async function interrupt(): Promise<void> {
-    await submit.hold();
-    const receipt = await send({ type: "stop", what: "turn" });
-    isInterrupting = receipt?.status === "done";
-    noticeInterrupted();
-  }
-
-  /** Says which agents continue, once the conversation shows that the main agent was interrupted. */
-  function noticeInterrupted(): void {
-    if (!isInterrupting || isBusy()) return;
-    isInterrupting = false;
-    const left = busyAgents(feed.view);
-    if (left.length === 0) return;
-    const names = left.map(labelOf).slice(0, 5).join(", ");
-    const more = left.length > 5 ? ` and ${left.length - 5} more` : "";
-    app.say(`${left.length === 1 ? "1 agent continues" : `${left.length} agents continue`}: ${names}${more}.`, "warn");
+    agentNotices.notice(update, before);
+    interrupt.notice();
   }
 
   function askToLeave(): void {
-    void openLeaveDialog(app, { isBusy, leave: leaveNow, wait: leaveLater });
-  }
-
-  /** Leaves when all agents have finished, but not while the user is writing or answering something. */
-  function leaveLater(): void {
-    stay();
-    leavingLater = setInterval(() => {
-      const isDone = !isBusy() && busyAgents(feed.view).length === 0 && feed.view.queue.length === 0;
-      if (!isDone || !box.isEmpty || layers.length > 0) return;
-      stay();
-      void leaveNow("stop");
-    }, LEAVE_MS);
-    redraw();
-  }
-
-  /** Stops waiting for agents to finish. Returns false if the terminal was not waiting. */
-  function stay(): boolean {
-    const wasLeaving = leavingLater !== undefined;
-    clearInterval(leavingLater);
-    leavingLater = undefined;
-    return wasLeaving;
+    void openLeaveDialog(app, { isBusy, later, leave: leaveNow });
   }
 
   async function leaveNow(how: ClosingWay): Promise<void> {
@@ -304,19 +274,19 @@ export function createController(options: ControllerOptions): Controller {
       flash.show("Cleared. ↑ brings it back · Ctrl+C again quits");
     } else {
       const isInterrupted = isBusy();
-      if (isInterrupted) void interrupt();
+      if (isInterrupted) void interrupt.start();
       flash.show(isInterrupted ? "interrupted · Ctrl+C again quits" : "Ctrl+C again quits");
     }
   }
 
   function pressEscape(): void {
-    if (completion.isOpen) completion.hide();
-    else if (stay()) flash.show("Staying");
+    if (isSuggesting()) completion.hide();
+    else if (later.cancel()) flash.show("Staying");
     else if (submit.stopShell()) return;
     else if (isBusy() && escapedAt + ESCAPE_MS > Date.now()) {
       escapedAt = 0;
       flash.show("Esc again interrupts");
-    } else if (isBusy()) void interrupt();
+    } else if (isBusy()) void interrupt.start();
     else if (!box.isEmpty && flash.isAgain("esc")) box.take();
     else if (!box.isEmpty) flash.show("Esc again clears the input");
   }
@@ -350,18 +320,32 @@ export function createController(options: ControllerOptions): Controller {
     "ctrl-b": moveToBackground,
     enter: () => submit.enter(box),
     "ctrl-l": () => options.clear(),
-    "ctrl-o": () => main() !== undefined && openTranscript(app, MAIN_AGENT, { isWhole: true }),
+    "ctrl-o": openConversation,
     "ctrl-r": searchHistory,
     "shift-tab": () => void changeMode(),
     "ctrl-enter": () => submit.now(box),
     "ctrl-s": () => submit.now(box),
-    up: () => (completion.isOpen ? completion.move(-1) : box.isEmpty && submit.editQueued(box)),
-    down: () => (completion.isOpen ? completion.move(1) : box.isEmpty && openAgents()),
+    up: () => (isSuggesting() ? completion.move(-1) : box.isEmpty && submit.editQueued(box)),
+    down: () => (isSuggesting() ? completion.move(1) : box.isEmpty && openAgents()),
     tab: () => (completion.isOpen ? complete() : requests.show() || openAgents()),
   };
 
+  /** Returns whether suggestions are shown. In plain mode, Tab prints them. */
+  function isSuggesting(): boolean {
+    return !isPlain && completion.isOpen;
+  }
+
   function complete(): void {
-    box.change(completion.accept(box.editor));
+    const { texts } = completion;
+    if (isPlain && texts.length > 1) app.say(`${texts.length} matches: ${texts.join(", ")}`);
+    else box.change(completion.accept(box.editor));
+  }
+
+  /** Shows the main agent's conversation with whole calls. */
+  function openConversation(): void {
+    if (main() === undefined) return;
+    if (isPlain) void printTranscript(app, MAIN_AGENT, true);
+    else openTranscript(app, MAIN_AGENT, { isWhole: true });
   }
 
   /** Lets the user choose an earlier prompt, newest first. */
@@ -379,7 +363,8 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   function openAgents(): boolean {
-    openAgentsLayer(app);
+    if (isPlain) askAboutAgents(app);
+    else openAgentsLayer(app);
     return layers.length > 0;
   }
 
@@ -411,9 +396,10 @@ export function createController(options: ControllerOptions): Controller {
     requests.update();
     const open = printConversation();
     const top = layers.at(-1);
+    plain?.speak(top);
     const isFull = top?.isFull === true;
     if (isFull) screen.drawFull(top.draw({ columns, rows }));
-    else screen.draw(drawMainScreen(parts, open, top));
+    else screen.draw(plain?.draw(top) ?? drawMainScreen(parts, open, top));
   }
 
   /** Prints what is new in the main agent's conversation. Returns the rows of its unfinished part. */
@@ -455,7 +441,7 @@ export function createController(options: ControllerOptions): Controller {
       return !isPlain && (isBusy() || busyAgents(feed.view).length > 0);
     },
     close: async () => {
-      stay();
+      later.cancel();
       await feed.close("park");
     },
     get farewell() {

@@ -15,8 +15,10 @@ export interface FrameParts {
   readonly activity: readonly Row[];
   /** Draws the tree of agents in the given number of rows. */
   readonly panel: (rows: number) => readonly Row[];
-  /** Queued prompts. */
+  /** Queued prompts. If there is no room for all of them, the first and the last ones are shown. */
   readonly queue: readonly Row[];
+  /** What the user must not overlook, such as a request that is waiting for an answer. */
+  readonly notes: readonly Row[];
   readonly layer: Layer | undefined;
   /** Completions of the word that the user is writing. */
   readonly suggestions: readonly Row[];
@@ -30,7 +32,7 @@ export interface FrameParts {
 const MAX_BOX_ROWS = 10;
 /** Maximum number of rows of the prompt box while something else has the keyboard focus. */
 const MAX_IDLE_BOX_ROWS = 2;
-const MAX_QUEUE_ROWS = 4;
+const MAX_QUEUE_ROWS = 3;
 
 /** Combines the parts into a frame that is always shorter than the terminal. */
 export function composeFrame(parts: FrameParts): Drawing {
@@ -51,12 +53,21 @@ export function composeFrame(parts: FrameParts): Drawing {
   const drawn = layer?.draw({ columns, rows: Math.max(0, left - 1), isCut: parts.isCut });
   const suggestions = take(parts.suggestions, Math.max(1, left - 4));
   const layerRows = take(blankBefore(drawn?.rows ?? []), left);
-  const queue = take(blankBefore(parts.queue), Math.min(MAX_QUEUE_ROWS, left - 3));
+  const notes = take(blankBefore(parts.notes), left);
+  const queueRoom = Math.min(MAX_QUEUE_ROWS, left - 4);
+  const queue = take(blankBefore(folded(parts.queue, queueRoom)), left);
   const activity = take(blankBefore(parts.activity), left);
   const panelRoom = Math.min(left - 2, Math.max(4, Math.floor(left / 2)));
   const panel = take(panelRoom > 2 ? blankBefore(parts.panel(panelRoom - 1)) : [], left);
   const open = parts.open.slice(Math.max(0, parts.open.length - Math.max(0, left - 1)));
-  const above = [...open, ...activity, ...panel, ...queue, ...layerRows];
+  const above = [
+    ...open,
+    ...activity,
+    ...panel,
+    ...queue,
+    ...(queue.length > 0 ? notes.slice(1) : notes),
+    ...layerRows,
+  ];
   const blank = left > open.length ? [[]] : [];
   // No row above the cursor fills the width: a terminal that becomes narrower would wrap it, and output on its way to
   // the terminal would then be written to the wrong rows.
@@ -69,6 +80,15 @@ export function composeFrame(parts: FrameParts): Drawing {
     const start = above.length - layerRows.length + 1;
     return drawn?.cursor && { row: start + drawn.cursor.row, column: drawn.cursor.column };
   }
+}
+
+/** Returns the first and the last of the rows, and how many are between them, if there is no room for all. */
+function folded(rows: readonly Row[], room: number): readonly Row[] {
+  if (rows.length <= room) return rows;
+  const more = rows.length - Math.max(0, room - 1);
+  const between: Row = [span(`  and ${more} more in the queue`, "dim")];
+  if (room < 3) return [...rows.slice(0, Math.max(0, room - 1)), between].slice(0, Math.max(0, room));
+  return [...rows.slice(0, room - 2), between, ...rows.slice(-1)];
 }
 
 function blankBefore(rows: readonly Row[]): readonly Row[] {

@@ -9,6 +9,7 @@ import type {
   PermissionMode,
   Receipt,
 } from "../protocol/index.ts";
+import type { HostCommand } from "./host-command.ts";
 
 /** A session that the terminal uses, either in this process or on a server. */
 export interface TerminalHost {
@@ -111,41 +112,6 @@ export interface StatusOutput {
   readonly problem?: string | undefined;
 }
 
-/** A slash command. */
-export interface HostCommand {
-  readonly name: string;
-  /** What the command does, in a few words. */
-  readonly about: string;
-  /** Set if the command is not shown above its output, because its effect is visible in another way. */
-  readonly isQuiet?: true | undefined;
-  /** Lists the choices if the user gives no argument. The command then gets the chosen value as its argument. */
-  readonly choices?: (() => Promise<readonly HostChoice[]>) | undefined;
-  /** Message for the user if there is nothing to choose from. */
-  readonly noChoices?: string | undefined;
-  /** Carries out the command. Returns text for the user, which may be empty. Rejects with an error for the user. */
-  run(argument: string, tools: CommandTools): Promise<string>;
-}
-
-export interface HostChoice {
-  readonly value: string;
-  readonly label: string;
-  readonly about?: string | undefined;
-  readonly facts?: string | undefined;
-  /** Set for the value that is in use. */
-  readonly isCurrent?: boolean | undefined;
-}
-
-export interface CommandTools {
-  /** Maximum width of a command's text in columns. */
-  readonly columns: number;
-  /** Lets the user edit a file in the editor that VISUAL or EDITOR names. */
-  edit(file: string): Promise<void>;
-  /** Sends a prompt, as if the user had written it. */
-  prompt(text: string): void;
-  /** Puts text into the prompt box. */
-  write(text: string): void;
-}
-
 /** Facts about a session that are known when it is opened. */
 export interface SessionFacts {
   readonly sessionId: string;
@@ -169,50 +135,4 @@ export interface SessionFacts {
   readonly notices: readonly string[];
   /** Names of the agents that the main agent can start. */
   readonly agents: readonly string[];
-}
-
-/** A session that can be resumed. */
-export interface ListedSession {
-  readonly id: string;
-  readonly title: string;
-  readonly updatedAt: number;
-  readonly state: string;
-}
-
-/** Functions and facts that the terminal needs from the program that starts it. */
-export interface TerminalProgram {
-  /** Opens a new session, or the one with the given id. Rejects with an error for the user. */
-  open(request: OpenRequest): Promise<TerminalHost>;
-  /** Lists the directory's sessions, newest first. */
-  sessions(): Promise<readonly ListedSession[]>;
-  /**
-   * Returns the files that are ignored because the user does not trust the directory. Undefined if there are none, or
-   * if the user has already been asked. Never rejects.
-   */
-  untrusted?(): Promise<Untrusted | undefined>;
-  /** Prompts from earlier sessions in the same directory, oldest first. Neither function throws. */
-  readonly history: { load(): readonly string[]; add(prompt: string): void };
-  /** Name of the user who answers requests for approval. */
-  readonly user: string;
-  readonly version: string;
-  /** Command line that starts the terminal with the same directory or server. */
-  readonly command: string;
-}
-
-export interface Untrusted {
-  readonly cwd: string;
-  /** Paths of the files, with the keys that are ignored in settings files. */
-  readonly files: readonly string[];
-  /** What the settings, MCP servers and agent files allow, run and set, as exact text. */
-  readonly settings: readonly string[];
-  /** Trusts the directory. Rejects with an error for the user. */
-  trust(): Promise<void>;
-}
-
-export interface OpenRequest {
-  /** Complete id of a session. */
-  readonly resume?: string | undefined;
-  /** Receives messages for the user while the session is open. */
-  readonly report: (message: string) => void;
-  readonly signal: AbortSignal;
 }

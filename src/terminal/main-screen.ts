@@ -7,11 +7,12 @@ import { thousands } from "./conversation/item-rows.ts";
 import { composeFrame, hintRow } from "./frame.ts";
 import { busyAgents, clock, dollars, panelRows } from "./parts/agents-panel.ts";
 import type { Completion } from "./parts/completion.ts";
+import type { Later } from "./parts/later.ts";
 import type { PromptBox } from "./parts/prompt-box.ts";
 import type { Requests } from "./parts/requests.ts";
 import { type Row, type Span, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
-import { cleanLine, cut, cutBefore, wrap } from "./screen/text.ts";
+import { cleanLine, cut, cutBefore } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import type { Submit } from "./submit.ts";
 import { shownPrompt } from "./typed-prompt.ts";
@@ -24,10 +25,7 @@ export interface MainScreenParts {
   readonly requests: Requests;
   readonly submit: Submit;
   readonly isBusy: () => boolean;
-  /** Whether only the user's input and choices are drawn, for screen readers. */
-  readonly isPlain: boolean;
-  /** Returns whether the terminal waits for all agents to finish, in order to leave. */
-  readonly isLeaving: () => boolean;
+  readonly later: Later;
   /** Returns a message that is shown briefly in place of the key hints; undefined if there is none. */
   readonly flash: () => string | undefined;
   /** The line that the user's status line command has printed. */
@@ -39,7 +37,6 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
   const { screen, feed, box, completion, requests, statusLine } = parts;
   const { columns, rows } = screen.size;
   const status = statusLine();
-  if (parts.isPlain) return drawPlain(parts, top);
   return composeFrame({
     columns,
     rows,
@@ -48,32 +45,14 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
     activity: activityRows(parts),
     panel: (room) =>
       top?.hasAgents ? [] : panelRows(feed.view, { columns: columns - 1, rows: room, now: Date.now() }),
-    queue: [...queueRows(parts, columns), ...requests.rows(columns)],
+    queue: queueRows(parts, columns),
+    notes: [...laterRows(parts), ...requests.rows(columns)],
     layer: top,
     suggestions: top === undefined ? completion.rows(columns) : [],
     box: (space) => box.draw(space, top === undefined ? placeholder(parts) : "", top === undefined),
     hint: () => hintRow({ keys: keysHint(parts, top), mode: modeSpan(parts), facts: facts(parts) }, columns),
     status: status === undefined ? [] : [status],
   });
-}
-
-/** Draws only the user's input and choices. Everything else is printed once, when it is complete. */
-function drawPlain(parts: MainScreenParts, top: Layer | undefined): Drawing {
-  const { screen, box, completion, requests } = parts;
-  const { columns, rows } = screen.size;
-  const layer = top?.draw({ columns, rows: rows - 3 });
-  if (layer !== undefined) {
-    const keys = wrap([span(top === undefined ? "" : layerKeys(parts, top).join(", "))], { columns: columns - 1 });
-    return { rows: [...layer.rows, ...keys], cursor: layer.cursor };
-  }
-  const above = [...queueRows(parts, columns), ...requests.rows(columns)];
-  const { rows: written, cursor } = box.draw({ columns, rows: 5 }, "");
-  const flashed = parts.flash();
-  const below = [...completion.rows(columns), ...(flashed === undefined ? [] : [[span(flashed)]])];
-  return {
-    rows: [...above, ...written, ...below],
-    cursor: cursor && { row: above.length + cursor.row, column: cursor.column },
-  };
 }
 
 function mainAgent({ feed }: MainScreenParts): AgentView | undefined {
@@ -98,7 +77,7 @@ function activityRows(parts: MainScreenParts): readonly Row[] {
   return [row("  ● ", activityWords(agent), `  ${elapsed}${tokens} · Esc interrupts`), ...shell];
 }
 
-function queueRows({ feed, submit, isLeaving }: MainScreenParts, columns: number): readonly Row[] {
+function queueRows({ feed, submit }: MainScreenParts, columns: number): readonly Row[] {
   const row = (label: string, content: readonly UserBlock[]): Row => {
     const images = content.filter(({ type }) => type === "image").length;
     const text = `${shownPrompt(textOf(content))}${images === 0 ? "" : ` [${plural(images, "image")}]`}`;
@@ -107,8 +86,11 @@ function queueRows({ feed, submit, isLeaving }: MainScreenParts, columns: number
   return [
     ...submit.held.map((content) => row("held  ", content)),
     ...feed.view.queue.map(({ content }) => row("queued", content)),
-    ...(isLeaving() ? [[span("  Leaving when all agents have finished.", "warn"), span("  Esc stays", "dim")]] : []),
   ];
+}
+
+function laterRows({ later: { text } }: MainScreenParts): readonly Row[] {
+  return text === undefined ? [] : [[span(`  ${text}`, "warn"), span("  Esc stays", "dim")]];
 }
 
 function placeholder({ feed, submit, isBusy }: MainScreenParts): string {

@@ -1,7 +1,7 @@
 import { spawn } from "node:child_process";
 import { createController } from "./controller.ts";
 import { loadHighlighter } from "./conversation/highlight.ts";
-import type { TerminalProgram } from "./host.ts";
+import type { TerminalProgram } from "./program.ts";
 import { openInput, type TerminalInput } from "./screen/open-input.ts";
 import { createPaint, type Row, span } from "./screen/row.ts";
 import { createScreen, type ScreenOutput } from "./screen/screen.ts";

@@ -3,8 +3,9 @@ import { nearest } from "../lib/index.ts";
 import { type ContextReport, MAIN_AGENT, type PermissionMode, permissionModes } from "../protocol/index.ts";
 import type { App } from "./app.ts";
 import { thousands } from "./conversation/item-rows.ts";
-import type { HostChoice, HostCommand } from "./host.ts";
+import type { HostChoice, HostCommand } from "./host-command.ts";
 import { openPicker } from "./parts/picker.ts";
+import { askHowToRewind } from "./parts/rewind-question.ts";
 import { type Row, span } from "./screen/row.ts";
 import { cleanLine, pad } from "./screen/text.ts";
 import { shownPrompt, typedPrompt } from "./typed-prompt.ts";
@@ -104,9 +105,13 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
         }));
       },
       run: async (id) => {
-        const prompt = (await app.host?.prompts())?.find((each) => each.id === id);
-        const message = await told({ type: "rewind", to: id, files: true });
-        if (message !== "" && prompt !== undefined) write(typedPrompt(prompt.text).typed);
+        const prompts = (await app.host?.prompts()) ?? [];
+        const index = prompts.findIndex((each) => each.id === id);
+        const how = await askHowToRewind(app, index < 0 ? [] : prompts.slice(index));
+        if (how === "cancel") return "";
+        const message = await told({ type: "rewind", to: id, files: how === "restore" });
+        const { text = "" } = prompts[index] ?? {};
+        if (message !== "" && text !== "") write(typedPrompt(text).typed);
         return untold(message);
       },
     },
@@ -115,10 +120,12 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
 
 /** Returns the part of a receipt that the conversation does not already show, such as files that were not restored. */
 function untold(message: string): string {
-  return message.replace(
-    /^The conversation is as it was before the prompt\.(?: Restored: .*?\.(?= Not restored: | The effects of |$))?\s*/s,
-    "",
-  );
+  return message
+    .replace(
+      /^The conversation is as it was before the prompt\.(?: Restored: .*?\.(?= Not restored: | The effects of |$))?\s*/s,
+      "",
+    )
+    .replace(/Not restored: [^(]* \(the `files` option is false\)\.\s*/g, "");
 }
 
 /** Returns the main agent's permission mode. */

@@ -11,7 +11,8 @@ import {
 } from "../client/index.ts";
 import { describeError } from "../lib/index.ts";
 import type { AgentId } from "../protocol/index.ts";
-import type { ClosingWay, TerminalHost, TerminalProgram } from "./host.ts";
+import type { ClosingWay, TerminalHost } from "./host.ts";
+import type { TerminalProgram } from "./program.ts";
 
 /** The session that the terminal shows, and its view. */
 export interface SessionFeed {

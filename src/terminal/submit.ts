@@ -1,4 +1,4 @@
-import { nearest, plural } from "../lib/index.ts";
+import { nearest } from "../lib/index.ts";
 import { type ImageBlock, MAIN_AGENT, type Receipt, textOf, type UserBlock } from "../protocol/index.ts";
 import type { App } from "./app.ts";
 import { type Commands, mentionedAgent } from "./commands.ts";
@@ -6,10 +6,11 @@ import { textColumns } from "./conversation/item-rows.ts";
 import { replacePart } from "./editor/editor.ts";
 import { labelIn } from "./parts/agents-panel.ts";
 import type { PromptBox } from "./parts/prompt-box.ts";
-import { type Row, span } from "./screen/row.ts";
-import { cleanLine, cleanLines, wrap } from "./screen/text.ts";
+import { span } from "./screen/row.ts";
+import { cleanLine, wrap } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
-import { delegationText, outputText, typedPrompt } from "./typed-prompt.ts";
+import { createShell } from "./shell.ts";
+import { delegationText, typedPrompt } from "./typed-prompt.ts";
 
 export interface SubmitOptions {
   readonly app: App;
@@ -46,16 +47,12 @@ interface Sending {
   readonly before?: readonly string[] | undefined;
 }
 
-/**
- * Maximum number of rows to show from the end of a shell command's output. Everything that is kept of the output is
- * sent with the next prompt.
- */
-const MAX_SHELL_ROWS = 40;
-
 export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Submit {
-  let running: { readonly command: string; readonly stop: AbortController } | undefined;
   /** Shell commands and their outputs that the agent has not seen. */
-  let outputs: string[] = [];
+  let outputs: readonly string[] = [];
+  const shell = createShell(app, (output) => {
+    outputs = [...outputs, output];
+  });
   let held: readonly Content[] = [];
   /** Images of the prompt that is being edited again, by their mentions. */
   const recalled = new Map<string, ImageBlock>();
@@ -126,7 +123,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
       return true;
     }
     if (text.startsWith("!")) {
-      void runShell(text.slice(1).trim());
+      void shell.run(text.slice(1).trim());
       return true;
     }
     const [, name = "", work = ""] = /^@([\w:.-]+)\s+([\s\S]+)$/.exec(text.trim()) ?? [];
@@ -168,26 +165,6 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     const [meant] = nearest(name, app.host?.facts.agents ?? []);
     const cure = meant === undefined ? "" : ` Did you mean @${meant}?`;
     app.say(`No agent or file is called ${name}, so the main agent got the prompt unchanged.${cure}`, "warn");
-  }
-
-  async function runShell(command: string): Promise<void> {
-    const { shell } = app.host ?? {};
-    if (command === "") return;
-    if (shell === undefined || running !== undefined) {
-      app.say(running === undefined ? "Commands can't be run in this session." : "A command is still running.", "warn");
-      return;
-    }
-    const stop = new AbortController();
-    running = { command, stop };
-    app.redraw();
-    const output = await shell(command, stop.signal);
-    running = undefined;
-    outputs.push(outputText(command, output.text));
-    const lines = output.text === "" ? [] : cleanLines(output.text);
-    const shown = lines.slice(-MAX_SHELL_ROWS).map((line): Row => [span(`  ${line}`)]);
-    const before = Math.max(0, output.lines - shown.length);
-    const more = before === 0 ? [] : [[span(`  … ${plural(before, "line")} before`, "dim")]];
-    app.print([[], [span("! ", "accent"), span(command, "bold")], ...more, ...shown]);
   }
 
   return {
@@ -237,12 +214,9 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     get held() {
       return held;
     },
-    stopShell: () => {
-      running?.stop.abort();
-      return running !== undefined;
-    },
+    stopShell: shell.stop,
     get shell() {
-      return running?.command;
+      return shell.running;
     },
   };
 }

@@ -4,7 +4,8 @@ import { line } from "../client/view/agent-events.test-support.ts";
 import { createChannel } from "../lib/index.ts";
 import { type ApprovalQuestion, type DurableEvent, MAIN_AGENT, type Receipt } from "../protocol/index.ts";
 import { createController } from "./controller.ts";
-import type { SessionFacts, TerminalHost, TerminalProgram } from "./host.ts";
+import type { SessionFacts, TerminalHost } from "./host.ts";
+import type { TerminalProgram } from "./program.ts";
 import { type Row, textOfRow } from "./screen/row.ts";
 import type { Frame } from "./screen/screen.ts";
 

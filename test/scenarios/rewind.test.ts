@@ -34,7 +34,11 @@ it("rewinding goes back to an earlier prompt, and restores files that any agent'
   expect([file("notes.txt"), file("made.txt")]).toEqual(["Alpha\nbeta\n", "made"]);
   writeFileSync(join(cwd, "touched.txt"), "by someone else");
   const prompts = await session.prompts();
-  expect(prompts.map(({ text }) => text)).toEqual(["MAIN: one", "two", "three"]);
+  expect(prompts.map(({ text, files, commands }) => ({ text, files, commands }))).toEqual([
+    { text: "MAIN: one", files: [], commands: [] },
+    { text: "two", files: ["notes.txt", "made.txt", "touched.txt"], commands: ["touch made-by-command"] },
+    { text: "three", files: [], commands: [] },
+  ]);
   const report = await session.rewind(prompts[1]?.id ?? "");
   expect(report).toEqual({
     prompt: "two",

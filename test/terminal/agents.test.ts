@@ -198,6 +198,30 @@ describe.skipIf(!hasTmux)("running agents", () => {
     expect(await terminal.screen()).toContain("2 working");
   });
 
+  it("are waited for before another session is opened, if the user wants that", async () => {
+    const { server, answer } = await scene("one");
+    const terminal = await openTerminal(server);
+    await say(terminal, "MAIN: go");
+    await terminal.waitFor("1 working");
+    await terminal.press("C-b");
+    await terminal.waitFor("They work.");
+    const wait = async (): Promise<void> => {
+      await say(terminal, "/new");
+      await terminal.waitFor("w Wait until it has finished, then leave this session");
+      await terminal.press("w");
+      await terminal.waitFor("Starting a new session when all agents have finished.  Esc stays");
+    };
+    await wait();
+    await terminal.press("Escape");
+    await terminal.waitFor((screen) => !screen.includes("when all agents have finished"));
+    await wait();
+    answer();
+    await terminal.waitFor(/general-purpose \(look at one\) succeeded[\s\S]*retinue \d/);
+    await terminal.waitFor((screen) => !screen.includes("when all agents have finished"));
+    await say(terminal, "/rewind");
+    await terminal.waitFor("There is no earlier prompt to go back to.");
+  });
+
   describe("when the user quits", () => {
     /** Starts an agent in the background, and presses Ctrl+C twice. */
     async function quit(server: ApiServer): Promise<TerminalSession> {

@@ -196,6 +196,22 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     server.assertDone();
   });
 
+  it("is not hidden by prompts in the queue", async () => {
+    const server = await serve([{ content: [bash("touch made")] }, { content: "The end." }]);
+    const terminal = await openTerminal(server);
+    await say(terminal, "Go");
+    await terminal.waitFor(buttons);
+    await terminal.press("Escape");
+    await terminal.waitFor("Tab answers");
+    for (const name of ["one", "two", "three", "four", "five"]) {
+      await say(terminal, `prompt ${name}`);
+      await terminal.waitFor(`queued  prompt ${name}`);
+    }
+    expect(await terminal.screen()).toMatch(
+      /queued {2}prompt one\n {2}and 3 more in the queue\n {2}queued {2}prompt five\n {2}\? main wants to run: touch made {2}Tab answers/,
+    );
+  });
+
   it("that is longer than the screen can be allowed only after all of it has been shown", async () => {
     const long = Array.from({ length: 60 }, (_, index) => `echo number ${index + 1}.`).join("\n");
     const server = await serve([{ content: [bash(`${long}\ntouch made`)] }, { content: "The end." }]);
@@ -278,6 +294,34 @@ describe.skipIf(!hasTmux)("a file change that needs approval", () => {
     await terminal.press("Enter");
     await terminal.waitFor("The end.");
     expect(readFileSync(join(place.cwd, "a.ts"), "utf8")).toContain("two = 223;");
+  });
+});
+
+describe.skipIf(!hasTmux)("a plan that needs approval", () => {
+  it("is shown as formatted text, which stays in the scrollback, and can be rejected with a message", async () => {
+    const plan = "# The plan\n\n1. Change **every** `price.ts`.\n2. Run the tests.\n\nDone\u202e.";
+    const server = await serve([
+      { content: [{ tool: "ExitPlanMode", input: { plan } }] },
+      { content: [{ tool: "ExitPlanMode", input: { plan: "- One step" } }] },
+      { content: "The end." },
+    ]);
+    const terminal = await openTerminal(server, { words: ["--permission-mode", "plan"] });
+    await say(terminal, "Go");
+    const screen = await terminal.waitFor("n deny…");
+    expect(screen).toContain("asks for approval of its plan");
+    expect(screen).toMatch(/ {2}│ The plan\n {2}│\n {2}│ 1\. Change every price\.ts\.\n {2}│ 2\. Run the tests\./);
+    expect(screen).toContain("Done\\u{202e}.");
+    expect(screen).not.toContain("↵");
+    await terminal.press("n");
+    await terminal.waitFor("Why?");
+    await say(terminal, "Only one step");
+    await terminal.waitFor(/ {2}│ [-•] One step\n/);
+    await terminal.waitFor("y allow once");
+    await terminal.press("y");
+    await terminal.waitFor("The end.");
+    const said = await terminal.scrollback();
+    expect(said).toMatch(/ {4}The plan\n\n {4}1\. Change every price\.ts\./);
+    expect(said).toMatch(/ {4}[-•] One step\n {4}you allowed it once\n/);
   });
 });
 

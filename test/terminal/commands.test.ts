@@ -148,6 +148,19 @@ describe.skipIf(!hasTmux)("commands", () => {
     await say(terminal, "/rewind");
     await terminal.waitFor("go back to an earlier prompt");
     await terminal.press("Enter");
+    const asked = await terminal.waitFor("Go back to “Second prompt”?");
+    expect(asked).toMatch(/› r Go back and restore 1 file\n {2}k Go back and keep the file as it is\n {2}c Cancel\n/);
+    expect(asked).toMatch(
+      /│ This file will be restored:\n {2}│ {3}made\.txt\n {2}│ The effects of this command will stay:\n {2}│ {3}touch by-command/,
+    );
+    await terminal.press("Escape");
+    await terminal.waitFor((screen) => !screen.includes("Go back to “Second prompt”?"));
+    expect(existsSync(file)).toBe(true);
+    await say(terminal, "/rewind");
+    await terminal.waitFor("go back to an earlier prompt");
+    await terminal.press("Enter");
+    await terminal.waitFor("Go back to “Second prompt”?");
+    await terminal.press("r");
     await terminal.waitFor(/› Second prompt\n─/);
     await terminal.waitFor("The effects of 1 command were not undone: touch by-command.");
     expect(existsSync(file)).toBe(false);

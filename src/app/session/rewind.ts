@@ -35,9 +35,35 @@ export interface RewindParts {
   readonly cwd: string;
 }
 
-/** Returns the prompts in the main agent's conversation, oldest first. */
-export function promptsIn(lines: readonly Line[]): readonly PastPrompt[] {
-  const prompts: PastPrompt[] = [];
+/**
+ * Returns the prompts in the main agent's conversation, oldest first, with the files and commands that going back to
+ * them would concern.
+ */
+export async function readPrompts(
+  transcript: Pick<Transcript, "read" | "agents">,
+  cwd: string,
+): Promise<readonly PastPrompt[]> {
+  const lines = await transcript.read(MAIN_AGENT);
+  const seqs = seqsOf(lines);
+  const prompts = promptsIn(lines);
+  const first = prompts[0] && seqs.get(prompts[0].id);
+  if (first === undefined) return [];
+  const since = await linesSince(first, transcript);
+  const images = [...imagesIn(since, seqs).values()].flat();
+  return prompts.map((prompt, index) => {
+    const start = seqs.get(prompt.id) ?? 0;
+    const end = seqs.get(prompts[index + 1]?.id ?? "") ?? Number.POSITIVE_INFINITY;
+    const isOwn = ({ seq = 0 }: { readonly seq?: number | undefined }): boolean => seq > start && seq < end;
+    const changed = images.filter((image) => isOwn(image) && image.before !== undefined);
+    const paths = changed.map(({ path }) => shownPath(path, cwd)).filter((path) => !isAbsolute(path));
+    return { ...prompt, files: [...new Set(paths)], commands: commandsIn(since.filter(isOwn)) };
+  });
+}
+
+type Prompt = Pick<PastPrompt, "id" | "text" | "at">;
+
+function promptsIn(lines: readonly Line[]): readonly Prompt[] {
+  const prompts: Prompt[] = [];
   let start: Line | undefined;
   for (const line of lines) {
     if (line.type === "run.started") start = line;
@@ -98,7 +124,7 @@ function shownPath(path: string, cwd: string): string {
 }
 
 /** Returns the lines of all agents after a position, in order. */
-async function linesSince(position: number, transcript: Transcript): Promise<readonly Line[]> {
+async function linesSince(position: number, transcript: Pick<Transcript, "read" | "agents">): Promise<readonly Line[]> {
   const agents = [MAIN_AGENT, ...(await transcript.agents())];
   const lines = await Promise.all(agents.map((agentId) => transcript.read(agentId)));
   const isLater = ({ seq = 0 }: Line): boolean => seq > position;
@@ -113,8 +139,17 @@ function seqsOf(lines: readonly Line[]): ReadonlyMap<LineId, number> {
 /** Content of a file before the first change, and the hash of its content after the last one. */
 type Change = FileImage;
 
-/** Returns one change for each file, without changes that were already undone. */
+/** Returns one change for each file. */
 function changesIn(lines: readonly Line[], seqs: ReadonlyMap<LineId, number>): readonly Change[] {
+  return [...imagesIn(lines, seqs)].flatMap(([path, [first, ...others]]) =>
+    first === undefined ? [] : [{ path, before: first.before, after: (others.at(-1) ?? first).after }],
+  );
+}
+
+type Images = ReadonlyMap<string, readonly (FileImage & { readonly seq: number })[]>;
+
+/** Returns the changes of each file, oldest first, without those that were already undone. */
+function imagesIn(lines: readonly Line[], seqs: ReadonlyMap<LineId, number>): Images {
   const images = new Map<string, readonly (FileImage & { readonly seq: number })[]>();
   for (const line of lines) {
     const { seq = 0 } = line;
@@ -125,9 +160,7 @@ function changesIn(lines: readonly Line[], seqs: ReadonlyMap<LineId, number>): r
     for (const path of line.restored ?? [])
       images.set(path, images.get(path)?.filter((each) => each.seq < target) ?? []);
   }
-  return [...images].flatMap(([path, [first, ...others]]) =>
-    first === undefined ? [] : [{ path, before: first.before, after: (others.at(-1) ?? first).after }],
-  );
+  return images;
 }
 
 /** `reason` says why the file was not restored. */

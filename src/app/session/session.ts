@@ -65,10 +65,10 @@ import { closedSession, type MainAgentChoice, MainRuns, type MainRunsOptions } f
 import { isPromptContent, textBlocks, wrongBlock } from "./prompt-content.ts";
 import { createPromptRun, type OutputValue, type PromptOptions, type Run } from "./prompt-run.ts";
 import {
-  promptsIn,
   type RewindOptions,
   type RewindParts,
   type RewindReport,
+  readPrompts,
   rewindOptionTypes,
   rewindTo,
   unknownPrompt,
@@ -443,7 +443,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     setPermissionMode,
     setModel,
     compact: (instructions) => createPromptRun(runs.compact(instructions), {}),
-    prompts: async () => promptsIn(await transcript.read(MAIN_AGENT)),
+    prompts: () => readPrompts(transcript, services.cwd),
     rewind,
     context: async (reference = MAIN_AGENT) => {
       const agentId = reference === MAIN_AGENT ? MAIN_AGENT : (await registry.find(reference))?.agentId;

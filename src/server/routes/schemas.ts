@@ -250,6 +250,14 @@ export const pastPrompt = z.object({
   id: z.string(),
   text: z.string(),
   at: z.number(),
+  files: z
+    .array(z.string())
+    .describe(
+      "Files that agents' tools have changed between this prompt and the next one. Going back to a prompt restores its files and those of all later prompts.",
+    ),
+  commands: z
+    .array(z.string())
+    .describe("Commands that have run between this prompt and the next one and may have changed something."),
 }) satisfies z.ZodType<PastPrompt>;
 export const queuedPrompt = z.object({ promptId: z.string(), content: z.array(z.looseObject({ type: z.string() })) });
 

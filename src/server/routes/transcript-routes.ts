@@ -1,7 +1,7 @@
 import { once } from "node:events";
 import { pipeline } from "node:stream/promises";
 import * as z from "zod/v4";
-import { promptsIn, readSession, readWaitingPrompts, reportContext } from "../../app/index.ts";
+import { readPrompts, readSession, readWaitingPrompts, reportContext } from "../../app/index.ts";
 import { type AgentInfo, MAIN_AGENT } from "../../protocol/index.ts";
 import { problem } from "../http/problem.ts";
 import { type Route, route } from "../http/route.ts";
@@ -103,7 +103,10 @@ export function transcriptRoutes({ catalog }: ServerContext): readonly Route[] {
       summary: "Lists the prompts in the conversation that the `rewind` command can go back to, oldest first.",
       parameters: sessionParameters,
       response: { status: 200, schema: z.array(pastPrompt) },
-      handle: async ({ parameters: { id } }) => promptsIn(await readSession(catalog.find(id).path).read(MAIN_AGENT)),
+      handle: ({ parameters: { id } }) => {
+        const { path, project, summary } = catalog.find(id);
+        return readPrompts(readSession(path), summary.cwd ?? project.root);
+      },
     }),
     route({
       method: "GET",

@@ -18,6 +18,7 @@ import { canonicalToolName } from "../../protocol/index.ts";
 import { type Row, type Span, type Style, span } from "../screen/row.ts";
 import { cleanLine, cleanLines, cut, cutRow, pad, spread, wrap } from "../screen/text.ts";
 import { diffRows } from "./diff-rows.ts";
+import { planRows } from "./plan-rows.ts";
 
 interface CallOptions {
   /** Width of text. */
@@ -47,12 +48,16 @@ export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions
   const at = words.indexOf(": ");
   const [word, reason] = at < 0 ? [words, ""] : [words.slice(0, at), words.slice(at + 2)];
   const answer = answerRows(item, { columns, user, isPlain });
+  const plan = planRows(item, columns - INDENT.length);
+  const target = plan === undefined ? item.target : "";
   // The user's answer contains the reason for a denial.
   const isTold = reason === "" || (result?.outcome === "denied" && answer.length > 0);
   if (isPlain) {
     const facts = [isTold ? word : words, duration].filter((part) => part !== "").join(", ");
-    const head: Row = [span(cleanLine(`${name} ${item.target}${facts === "" ? "" : `: ${facts}`}`))];
-    return [head, ...answer, ...todoRows(item, columns)];
+    const head: Row = [
+      span(cleanLine(`${name}${target === "" ? "" : ` ${target}`}${facts === "" ? "" : `: ${facts}`}`)),
+    ];
+    return [head, ...(plan ?? []), ...answer, ...todoRows(item, columns)];
   }
   const head = spread(
     [
@@ -61,7 +66,7 @@ export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions
       span(` ${pad(name, Math.max(NAME_COLUMNS, name.length))} `),
       // Questions are shown with their replies.
       {
-        ...span(repliesTo(item).length > 0 ? "" : cleanLine(item.target), "dim"),
+        ...span(repliesTo(item).length > 0 ? "" : cleanLine(target), "dim"),
         isPath: pathTools.has(canonicalToolName(item.name)),
       },
     ],
@@ -69,7 +74,11 @@ export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions
     columns,
   );
   const why = isTold ? [] : wrap([span(cleanLine(reason), "bad")], { columns, first: [span(INDENT)] });
-  return [head, ...answer, ...why.slice(0, MAX_REASON_ROWS), ...outputRows(item, columns)];
+  return [head, ...indented(plan ?? []), ...answer, ...why.slice(0, MAX_REASON_ROWS), ...outputRows(item, columns)];
+}
+
+function indented(rows: readonly Row[]): readonly Row[] {
+  return rows.map((row) => (row.length === 0 ? row : [span(INDENT), ...row]));
 }
 
 /** Tools whose calls have a description that ends with a path. */
@@ -157,8 +166,8 @@ export function activitySpan(words: string, style?: Style): Span {
 }
 
 /** Returns the whole input of a call and its whole output, below its line and the user's answer. */
-export function wholeCallRows(item: CallItem, { columns, user }: CallOptions): readonly Row[] {
-  const [head = []] = callRows(item, { columns });
+export function wholeCallRows(item: CallItem, { columns, user, isPlain }: CallOptions): readonly Row[] {
+  const [head = []] = callRows(item, { columns, isPlain });
   const { main, others, call } = approvalText(item);
   const block = (text: string, style?: Style): readonly Row[] =>
     cleanLines(text.trimEnd()).flatMap((line) => wrap([span(line, style)], { columns, first: [span(INDENT)] }));
@@ -170,10 +179,11 @@ export function wholeCallRows(item: CallItem, { columns, user }: CallOptions): r
       ? diffRows(diff, { columns, path: typeof path === "string" ? path : "", max: Number.MAX_SAFE_INTEGER })
       : [];
   const output = resultText(item);
+  const plan = planRows(item, columns - INDENT.length);
   return [
     head,
-    ...answerRows(item, { columns, user }),
-    ...titled(main?.field ?? "input", block(main?.value ?? call)),
+    ...answerRows(item, { columns, user, isPlain }),
+    ...titled(main?.field ?? "input", plan === undefined ? block(main?.value ?? call) : indented(plan)),
     ...others.flatMap(({ field, value }) => titled(cleanLine(field), block(value))),
     ...titled("change", change),
     ...titled("output", output.trim() === "" ? [] : block(output)),

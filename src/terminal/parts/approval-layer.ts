@@ -6,8 +6,9 @@ import type { Key } from "../screen/keys.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, cut, widthOf, wrap } from "../screen/text.ts";
 import { fileChange } from "./change-rows.ts";
+import type { Choice } from "./choice.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
-import { type Choice, openPicker } from "./picker.ts";
+import { openPicker } from "./picker.ts";
 import { requestHead, requestRows, spokenRequest } from "./request-rows.ts";
 
 export interface RequestLayerOptions {

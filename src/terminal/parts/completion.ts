@@ -28,6 +28,8 @@ export interface Completion {
   /** Updates the suggestions. Called after each change to the text. */
   update(editor: Editor): void;
   readonly isOpen: boolean;
+  /** Texts that could replace the word. */
+  readonly texts: readonly string[];
   move(by: -1 | 1): void;
   /** Returns the editor with the selected suggestion. */
   accept(editor: Editor): Editor;
@@ -55,6 +57,9 @@ export function createCompletion(sources: CompletionSources): Completion {
   return {
     get isOpen() {
       return found.length > 0;
+    },
+    get texts() {
+      return found.map(({ text }) => text);
     },
     update: (editor) => {
       const next = wordAt(editor);

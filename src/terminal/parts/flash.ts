@@ -12,7 +12,8 @@ export interface Flash {
 /** How long a message is shown. A key that must be pressed twice has to be pressed again within this time. */
 const SHOWN_MS = 2_000;
 
-export function createFlash(redraw: () => void): Flash {
+/** Creates the message. In plain mode, `print` prints it instead. */
+export function createFlash(redraw: () => void, print?: (text: string) => void): Flash {
   let shown: { readonly text: string; readonly until: number } | undefined;
   let pressed: { readonly key: string; readonly at: number } | undefined;
   return {
@@ -20,6 +21,7 @@ export function createFlash(redraw: () => void): Flash {
       return shown !== undefined && shown.until > Date.now() ? shown.text : undefined;
     },
     show: (text) => {
+      print?.(text);
       shown = { text, until: Date.now() + SHOWN_MS };
       setTimeout(redraw, SHOWN_MS + 10).unref();
     },

@@ -2,19 +2,20 @@ import { plural } from "../../lib/index.ts";
 import type { App } from "../app.ts";
 import type { ClosingWay, OwnServerFacts } from "../host.ts";
 import { busyAgents } from "./agents-panel.ts";
-import { type Choice, openPicker } from "./picker.ts";
+import type { Choice } from "./choice.ts";
+import type { Later } from "./later.ts";
+import { openPicker } from "./picker.ts";
 
 export interface LeaveOptions {
   readonly isBusy: () => boolean;
+  readonly later: Later;
   readonly leave: (how: ClosingWay) => Promise<void>;
-  /** Leaves when all agents have finished. */
-  readonly wait: () => void;
 }
 
 type Way = ClosingWay | "wait" | "stay";
 
 /** Leaves the terminal. If agents are running, asks what to do with them. Never rejects. */
-export async function openLeaveDialog(app: App, { isBusy, leave, wait }: LeaveOptions): Promise<void> {
+export async function openLeaveDialog(app: App, { isBusy, later, leave }: LeaveOptions): Promise<void> {
   const running = (): number => busyAgents(app.view).length + (isBusy() ? 1 : 0);
   const server = running() === 0 ? undefined : await app.host?.server?.();
   const count = running();
@@ -37,7 +38,7 @@ export async function openLeaveDialog(app: App, { isBusy, leave, wait }: LeaveOp
     choices,
     detail: (way) => (way === "park" ? (server?.advice ?? "") : ""),
     onChoose: (way) => {
-      if (way === "wait") wait();
+      if (way === "wait") later.plan("Leaving", () => void leave("stop"));
       else if (way !== "stay") void stopAndLeave(way);
     },
   });
@@ -49,17 +50,24 @@ export async function openLeaveDialog(app: App, { isBusy, leave, wait }: LeaveOp
   }
 }
 
-/** Opens another session. Resolves with false if that is not possible. */
-type OpenSession = (how: ClosingWay) => Promise<boolean>;
+export interface SwitchOptions {
+  readonly isBusy: boolean;
+  readonly later: Later;
+  /** What opening the other session is called: `Starting a new session`. */
+  readonly what: string;
+  /** Opens the other session. Resolves with false if that is not possible. */
+  readonly open: (how: ClosingWay) => Promise<boolean>;
+}
 
 /**
  * Asks what to do with the running agents before another session is opened. Calls `open` unless the user cancels, and
  * says what has happened to the agents. On a server, they simply continue. Never rejects.
  */
-export async function askToSwitch(app: App, isBusy: boolean, open: OpenSession): Promise<void> {
+export async function askToSwitch(app: App, { isBusy, later, what, open }: SwitchOptions): Promise<void> {
   const count = busyAgents(app.view).length + (isBusy ? 1 : 0);
-  const { they, them, go } = wordsFor(count);
+  const { they, them, finished, go } = wordsFor(count);
   const openAndTell = async (how: ClosingWay, outcome: string): Promise<void> => {
+    later.cancel();
     if ((await open(how)) && count > 0) app.say(`${plural(count, "agent")} of the previous session ${outcome}.`);
   };
   const outcomes: Readonly<Record<ClosingWay, string>> = {
@@ -72,16 +80,18 @@ export async function askToSwitch(app: App, isBusy: boolean, open: OpenSession):
     return;
   }
   const server = await app.host?.server?.();
-  openPicker<ClosingWay | "stay">(app, {
+  openPicker<Way>(app, {
     title: titleFor(count),
     choices: [
+      { hotkey: "w", label: `Wait until ${they} ${finished}, then leave this session`, value: "wait" },
       ...serveChoice(server, `Leave this session; ${they} ${go}`),
       { hotkey: "l", label: `Leave this session; ${they} ${go} when it is resumed`, value: "park" },
       { hotkey: "s", label: `Stop ${them} and leave this session`, value: "stop" },
       { hotkey: "c", label: "Cancel", value: "stay" },
     ],
     onChoose: (way) => {
-      if (way !== "stay") void openAndTell(way, outcomes[way]);
+      if (way === "wait") later.plan(what, () => void open("stop"));
+      else if (way !== "stay") void openAndTell(way, outcomes[way]);
     },
   });
 }

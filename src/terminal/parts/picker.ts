@@ -1,37 +1,20 @@
 import type { App, Layer, Space } from "../app.ts";
+import { askForNumber } from "../plain/ask-for-number.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, cut, pad, spread, widthOf, wrap } from "../screen/text.ts";
+import type { Choice, PickerOptions } from "./choice.ts";
 import { createHeldKey } from "./held-key.ts";
 
-export interface Choice<Value> {
-  readonly label: string;
-  /** Shown after the label. */
-  readonly about?: string | undefined;
-  /** Shown at the right edge. */
-  readonly facts?: string | undefined;
-  /** Set for the value that is in use. It is marked, and selected first. */
-  readonly isCurrent?: boolean | undefined;
-  /** Key that chooses the item immediately. */
-  readonly hotkey?: string | undefined;
-  readonly value: Value;
-}
-
-export interface PickerOptions<Value> {
-  readonly title: string;
-  readonly choices: readonly Choice<Value>[];
-  /** Returns a text that is shown in full below the list for the selected choice; may be empty. */
-  readonly detail?: ((value: Value) => string) | undefined;
-  readonly onChoose: (value: Value) => void;
-  readonly onCancel?: (() => void) | undefined;
-  /**
-   * Called with text that is not one of the list's keys. The list is then closed. By default, the text goes to the
-   * prompt box.
-   */
-  readonly onType?: ((text: string) => void) | undefined;
-}
-
-/** Opens a list from which the user chooses with the arrow keys, or by typing part of a label. */
+/**
+ * Lets the user choose from a list, with the arrow keys or by typing part of a label. In plain mode, the list is printed
+ * and the user types a number.
+ */
 export function openPicker<Value>(app: App, options: PickerOptions<Value>): void {
+  if (app.isPlain) askForNumber(app, options);
+  else openList(app, options);
+}
+
+function openList<Value>(app: App, options: PickerOptions<Value>): void {
   const { title, choices, detail, onChoose, onCancel, onType } = options;
   let filter = "";
   let selected = Math.max(
@@ -131,11 +114,10 @@ export function openPicker<Value>(app: App, options: PickerOptions<Value>): void
   app.open(layer);
 
   function detailRows(text: string, { columns, rows }: Space): readonly Row[] {
-    const all = wrap([span(text)], {
-      columns: columns - 1,
-      first: [span("  │ ", "warn")],
-      others: [span("  │ ", "warn")],
-    });
+    const edge = [span("  │ ", "warn")];
+    const all = text
+      .split("\n")
+      .flatMap((line) => wrap([span(line)], { columns: columns - 1, first: edge, others: edge }));
     const room = Math.max(1, all.length > rows ? rows - 1 : rows);
     above = Math.max(0, Math.min(above, all.length - room));
     const hidden = all.length - above - room;

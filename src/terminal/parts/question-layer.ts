@@ -1,7 +1,7 @@
 import type { UserQuestion, UserReply } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import type { Key } from "../screen/keys.ts";
-import { type Row, span, textOfRow } from "../screen/row.ts";
+import { type Row, span } from "../screen/row.ts";
 import { cleanLine, wrap } from "../screen/text.ts";
 import type { RequestLayerOptions } from "./approval-layer.ts";
 import { createLineInput, type LineInput } from "./line-input.ts";
@@ -18,28 +18,12 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
 
   const asked = (): UserQuestion => questions[replies.length] ?? { question: "", header: "", options: [] };
 
-  /** Prints the question and its options for a screen reader, instead of drawing them. */
-  function speak(): void {
-    const { header, question: text, options: offered } = asked();
-    const head = requestHead(question, app.view, { columns: app.columns, waiting: waiting() });
-    const sentences = [
-      `${header}: ${text}`,
-      ...offered.map(({ label, description = "" }, index) => `${index + 1}: ${label}. ${description}`),
-      `${offered.length + 1}: something else, in your own words.`,
-    ];
-    const rows = sentences.flatMap((each) => wrap([span(cleanLine(each))], { columns: app.columns - 1 }));
-    app.print([[], [span(textOfRow(head).replace("?", "").trim())], ...rows]);
-  }
-
   function reply(with_: UserReply): void {
     replies.push(with_);
     selected = 0;
     chosen = new Set();
     input = undefined;
-    if (replies.length < questions.length) {
-      if (app.isPlain) speak();
-      return;
-    }
+    if (replies.length < questions.length) return;
     const isEmpty = replies.every((each) => each.length === 0);
     onAnswer(isEmpty ? { answer: "deny", by } : { answer: "allow", by, replies });
   }
@@ -65,7 +49,6 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
 
   function draw({ columns, rows }: Space): Drawing {
     const { header, question: text, options: offered, multiSelect } = asked();
-    if (app.isPlain) return input?.draw(columns) ?? { rows: [[span(selectedText())]] };
     const head = requestHead(question, app.view, { columns, waiting: waiting() });
     const count = questions.length > 1 ? ` (${replies.length + 1} of ${questions.length})` : "";
     const title = wrap([span(`${cleanLine(header)}${count}: `, "bold"), span(cleanLine(text))], {
@@ -89,14 +72,6 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
     };
   }
 
-  /** Returns text that says which option is selected, and which ones are chosen. */
-  function selectedText(): string {
-    const { options: offered } = asked();
-    const labelOf = (index: number): string => cleanLine(offered[index]?.label ?? "something else");
-    const all = [...chosen].map(labelOf).join(", ");
-    return `${selected + 1}: ${labelOf(selected)}${all === "" ? "" : `. Chosen: ${all}`}`;
-  }
-
   function key(pressed: Key): boolean {
     if (input !== undefined) {
       const result = input.key(pressed);
@@ -118,7 +93,6 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
     return true;
   }
 
-  if (app.isPlain) speak();
   return {
     draw,
     key,

@@ -1,6 +1,7 @@
 import { agentOf, approvalText, breakLines, describeRequest, type SessionView, wishWords } from "../../client/index.ts";
 import { showExactly } from "../../lib/index.ts";
 import type { ApprovalQuestion } from "../../protocol/index.ts";
+import { planRows } from "../conversation/plan-rows.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, spread, wrap } from "../screen/text.ts";
 import { nameOf } from "./agents-panel.ts";
@@ -28,7 +29,8 @@ export function requestHead(
   const path = askerPath(question, view);
   const agent = agentOf(view, question.agentId);
   const about = agent?.description ? ` (${cleanLine(agent.description)})` : "";
-  const verb = question.kind === "question" ? "has a question" : "asks for approval";
+  const isPlan = planRows(question.call, columns) !== undefined;
+  const verb = question.kind === "question" ? "has a question" : `asks for approval${isPlan ? " of its plan" : ""}`;
   return spread(
     [span("  ? ", "strong"), span(path, "bold"), span(about, "dim"), span(` ${verb}`)],
     waiting > 1 ? [span(`1 of ${waiting}`, "warn")] : [],
@@ -45,15 +47,19 @@ export function requestRows(
   const change = fileChange(question.call);
   const rows = (text: string, isCall: boolean): readonly Row[] =>
     shownLines(text).flatMap((line) => {
-      const first = [span(isCall ? "  │ " : "    ", isCall ? "warn" : undefined)];
+      const first = [span(isCall ? EDGE : "    ", isCall ? "warn" : undefined)];
       return wrap([span(line, isCall ? undefined : "dim")], { columns: columns - 1, first, others: first });
     });
+  const plan = planRows(question.call, columns - 1 - EDGE.length);
   return [
-    ...rows(call, true),
+    ...(plan === undefined ? rows(call, true) : plan.map((row) => [span(EDGE, "warn"), ...row])),
     ...(change === undefined ? [] : changeRows(change, diff, columns)),
     ...details.flatMap((line) => rows(line, false)),
   ];
 }
+
+/** Shown before each row of a call. */
+const EDGE = "  │ ";
 
 export interface SpokenOptions {
   readonly columns: number;
@@ -73,13 +79,16 @@ export function spokenRequest(
   const { call, details } = shownRequest(question);
   const change = fileChange(question.call);
   const which = waiting > 1 ? ` This is the first of ${waiting} requests.` : "";
-  const lines = [
-    `${askerPath(question, view)} asks for approval.${which}`,
-    ...shownLines(call),
-    ...(change === undefined ? [] : spokenChange(change, diff)),
-    ...details.flatMap(shownLines),
+  const rows = (lines: readonly string[]): readonly Row[] =>
+    lines.flatMap((line) => wrap([span(line)], { columns: columns - 1 }));
+  const plan = planRows(question.call, columns - 1);
+  return [
+    [],
+    ...rows([`${askerPath(question, view)} asks for approval${plan === undefined ? "" : " of its plan"}.${which}`]),
+    ...(plan ?? rows(shownLines(call))),
+    ...rows(change === undefined ? [] : spokenChange(change, diff)),
+    ...rows(details.flatMap(shownLines)),
   ];
-  return [[], ...lines.flatMap((line) => wrap([span(line)], { columns: columns - 1 }))];
 }
 
 function shownLines(text: string): readonly string[] {

@@ -1,6 +1,7 @@
 import type { ApprovalAnswer, ApprovalQuestion } from "../../protocol/index.ts";
 import type { App, Layer } from "../app.ts";
 import { activitySpan } from "../conversation/call-rows.ts";
+import { createSpokenQuestion } from "../plain/spoken-question.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cutBefore } from "../screen/text.ts";
 import { createApprovalLayer } from "./approval-layer.ts";
@@ -76,7 +77,8 @@ export function createRequests({ app, by, isOccupied }: RequestsOptions): Reques
       },
     };
     const isAsked = question.kind === "question" && elsewhere === undefined;
-    layer = isAsked ? createQuestionLayer(app, options) : createApprovalLayer(app, options);
+    const createAsked = app.isPlain ? createSpokenQuestion : createQuestionLayer;
+    layer = isAsked ? createAsked(app, options) : createApprovalLayer(app, options);
     shownAt = Date.now();
     setTimeout(app.redraw, QUIET_MS).unref();
     app.open(layer);

@@ -1,6 +1,6 @@
 import { describeError } from "../../lib/index.ts";
 import type { App } from "../app.ts";
-import type { TerminalProgram } from "../host.ts";
+import type { TerminalProgram } from "../program.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine, wrap } from "../screen/text.ts";
 import { openPicker } from "./picker.ts";
