@@ -78,7 +78,7 @@ export async function createServer(given: ServerOptions): Promise<RunningServer>
         ({ project }) => options.resume !== false && projects.isAvailable(project),
       );
     const resumed = resume();
-    const stopListening = followWorkers(context, resume);
+    const stopListening = followWorkers(context, { resume, report: given.report });
     const schedules = startSchedules(options, context);
     return {
       url,
@@ -152,14 +152,21 @@ function createContext(
  */
 function followWorkers(
   { hub, projects, host }: ServerContext,
-  resume: (worker: string) => Promise<void>,
+  {
+    resume,
+    report,
+  }: { readonly resume: (worker: string) => Promise<void>; readonly report: (message: string) => void },
 ): (() => void) | undefined {
   /** Promises that settle when a lost worker's sessions are parked, by the worker's name. */
   const parking = new Map<string, Promise<void>>();
   return hub?.onChange(async (worker, change) => {
     const { name } = worker;
-    if (change === "lost") parking.set(name, host.loseWorker(name));
+    if (change === "lost") {
+      report(`The worker ${name} is no longer connected. Its sessions continue when it returns.`);
+      parking.set(name, host.loseWorker(name));
+    }
     if (change !== "connected" && change !== "returned") return;
+    report(`The worker ${name} is connected${change === "returned" ? " again" : ""}.`);
     projects.add(name, worker.describe().root);
     // A restarted worker is reported as lost and as returned at the same moment.
     await parking.get(name);

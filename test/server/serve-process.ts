@@ -10,6 +10,8 @@ export interface ServeProcess {
   readonly url: string;
   readonly token: string;
   readonly file: string;
+  /** Returns the messages that the server has printed so far. */
+  messages(): string;
   send(method: string, path: string, body?: unknown): ReturnType<typeof sendTo>;
   stream(path: string, headers?: Record<string, string>): ReturnType<typeof openTestStream>;
   /** Ends the process. Returns its exit code. */
@@ -34,6 +36,7 @@ export async function serveProcess(options: StartOptions, words: readonly string
     url,
     token,
     file,
+    messages: () => problems,
     send: (method, path, body) => sendTo(url, { method, path, headers, body }),
     stream: (path, more) => openTestStream(url, path, { ...headers, ...more }),
     end: async (signal) => {

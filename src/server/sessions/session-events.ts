@@ -22,7 +22,7 @@ export function checkCursor({ path }: CatalogSession, after: number): void {
   if (after === 0 || after <= lastEventNumber(path)) return;
   throw problem(
     "invalid_cursor",
-    `This session has no event ${after}. Connect without Last-Event-ID to get all its events.`,
+    `This session has no event ${after}. To get all its events, connect without Last-Event-ID and without the "after" parameter.`,
   );
 }
 
