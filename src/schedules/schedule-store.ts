@@ -71,9 +71,8 @@ export function openSchedules(path: string): ScheduleStore {
     problems: () => {
       const count = readEntries(path).filter((entry) => !isComplete(entry)).length;
       if (count === 0) return [];
-      return [
-        `${path} has ${plural(count, "incomplete schedule")}, which will not start. Repair or delete what is incomplete.`,
-      ];
+      const them = count === 1 ? "it" : "them";
+      return [`${path} has ${plural(count, "incomplete schedule")}, which will not start. Complete or delete ${them}.`];
     },
     add: (schedule) => update((all) => [...all, schedule]),
     async change(id, change) {

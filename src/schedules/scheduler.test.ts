@@ -224,7 +224,7 @@ it("keeps the changes of two processes that write concurrently", async () => {
   expect(() => store.find("nothing")).toThrow(/There is no schedule "nothing"/);
 });
 
-it("starts at its next time after the clock was ahead", async () => {
+it("starts a schedule at its next time if the clock was ahead when it was last used", async () => {
   const { store, started, reports, open } = newPlace();
   const nextDay = at("05:04:00") + 24 * 60 * 60 * 1000;
   await store.add(schedule({ last: { at: nextDay, sessionId: "s", outcome: "succeeded" } }));
@@ -267,7 +267,7 @@ it("ignores and keeps an incomplete entry, and says so once", async () => {
   await checkAt("07:00:01");
   expect(started).toHaveLength(1);
   expect(reports.filter((message) => message.includes("incomplete"))).toEqual([
-    `${path} has 1 incomplete schedule, which will not start. Repair or delete what is incomplete.`,
+    `${path} has 1 incomplete schedule, which will not start. Complete or delete it.`,
   ]);
   expect(readFileSync(path, "utf8")).toContain('"id": "x"');
 });

@@ -69,10 +69,10 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
     }
   }
 
-  /** Corrects the times of a schedule that were recorded while the clock was ahead. Otherwise, it would not start. */
+  /** Corrects a schedule's times that were recorded while the clock was ahead, so that the schedule starts again. */
   async function correct({ id, text }: Schedule, now: number): Promise<void> {
     await store.change(id, (schedule) => (isAhead(schedule, now) ? withoutFuture(schedule, now) : undefined));
-    report(`Schedule ${id} (${text}): the clock was ahead when it was last used. It will start at its next time.`);
+    report(`Schedule ${id} (${text}) was last used while the clock was ahead. It will start at its next time.`);
   }
 
   function reportOnce(messages: readonly string[]): void {

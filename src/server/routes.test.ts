@@ -296,7 +296,7 @@ describe("a session over HTTP", () => {
       "",
       'The request has no body. Send a JSON object, such as {"prompt": "…"}. GET /docs describes the body.',
     ],
-  ])("gets a response that says what is wrong with a request: %s %s %j", async (method, path, body, detail) => {
+  ])("reports what is wrong with a request: %s %s %j", async (method, path, body, detail) => {
     const server = await startServer();
     expect((await server.send(method, path, { body })).json).toEqual({ status: 400, code: "invalid_request", detail });
   });

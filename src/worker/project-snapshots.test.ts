@@ -96,7 +96,7 @@ describe("a snapshot", () => {
 });
 
 describe("settings", () => {
-  it("are plain data, with problems instead of errors", async () => {
+  it("are plain data, and problems are reported instead of thrown", async () => {
     const { worker, write } = createPlace({
       "work/.retinue/settings.json": '{"agents": {"poet": {"description": "Writes.", "prompt": "Rhyme."}}}',
     });

@@ -53,7 +53,7 @@ describe("retinue serve", () => {
       [[], /^retinue: A command run by an agent can't start a server/, { RETINUE_CALL_ID: "c1" }],
     ];
     for (const [index, [words, message, environment = {}]] of starts.entries()) {
-      // The first start also shows that a separate process ends.
+      // The first case runs in a separate process, to check that the process exits.
       const start = index === 0 ? retinueProcess : retinue;
       const { code, stderr } = await start(["serve", ...words], { ...place, environment });
       expect(stderr).toMatch(message);
@@ -176,7 +176,7 @@ describe("the command line", () => {
     const place = createPlace();
     const session = { id: "01m7silent", worker: "w", cwd: place.cwd, state: "running", updatedAt: 1, turns: 1 };
     const http = createServer((request, response) => {
-      // Other requests are never answered, as by a stopped process.
+      // Other requests are never answered, as if the process were suspended.
       if (request.url === "/session") response.end(JSON.stringify([{ ...session, approvals: 0 }]));
     });
     http.listen(0, "127.0.0.1");

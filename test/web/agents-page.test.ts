@@ -75,7 +75,7 @@ describe("the agents page", () => {
     const check = page.getByRole("region", { name: "Check" });
     await page.keyboard.type("../evil");
     await details().getByText(`A name can't contain ".".`).waitFor();
-    await check.getByText("The definition is checked when the name can be used.").waitFor();
+    await check.getByText("The definition will be checked when the name is valid.").waitFor();
     expect(await page.getByRole("button", { name: "Create agent" }).isDisabled()).toBe(true);
     await page.getByLabel("Description").fill("Stuff");
     await page.getByLabel("Name").fill("price-auditor");

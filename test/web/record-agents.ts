@@ -28,7 +28,7 @@ export async function recordAgents({ home, cwd, sessionId, agents, turns }: Reco
     { ...started(), agentId: "main", agentType: "main" } as DurableEvent,
     prompt(`Review all ${agents} packages.`),
     { type: "model.requested", turn: 1 },
-    answered("I let one agent review each package."),
+    answered("I'm having one agent review each package."),
   ]);
   await appendAll((index) => [
     { ...created(pathOf(index, ids), `package ${index}`), ...typeOf(index) } as DurableEvent,
@@ -93,7 +93,7 @@ function prompt(text: string): DurableEvent {
 }
 
 function reads(callId: string, turn: number): DurableEvent {
-  const response = answered("I look at the entry point.", [{ name, input: { file_path: "src/invoice/total.ts" } }]);
+  const response = answered("I'll look at the entry point.", [{ name, input: { file_path: "src/invoice/total.ts" } }]);
   return { ...JSON.parse(JSON.stringify(response).replace('"c0"', `"${callId}"`)), turn, costUsd: 0.001 };
 }
 

@@ -30,8 +30,8 @@ const answers = [
   {
     name: "main",
     steps: [
-      say("I read the package.", { tool: "Read", input: { file_path: "package.json" } }),
-      say("Now I run it.", { tool: "Bash", input: { command: "touch made" } }),
+      say("I'll read the package.", { tool: "Read", input: { file_path: "package.json" } }),
+      say("Now I'll run it.", { tool: "Bash", input: { command: "touch made" } }),
       { reply: { content: "All done." }, times: "always" as const },
     ],
   },
@@ -110,7 +110,7 @@ describe("a session on the page", () => {
     await page.getByText("Connection lost.").waitFor();
     link = await scene.startServer();
     await page.getByText("The server was restarted. Open the link that it printed.").waitFor();
-    await page.getByText("Now I run it.").waitFor();
+    await page.getByText("Now I'll run it.").waitFor();
     await page.getByLabel("Message to the main agent").press("Enter");
     await page.getByText("This page is no longer signed in. Open the link that retinue serve printed.").waitFor();
     const other = await page.context().newPage();

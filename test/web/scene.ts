@@ -155,7 +155,7 @@ function conversations(invoiceDone: Promise<void>): readonly Conversation[] {
               "  const cents = price * 100;\n  const down = Math.floor(cents);\n  const isTie = cents - down === 0.5;\n  return (isTie ? down + (down % 2) : Math.round(cents)) / 100;",
           },
         }),
-        say("Now I run the tests of the cart.", { tool: "Bash", input: { command: COMMAND } }),
+        say("Now I'll run the cart's tests.", { tool: "Bash", input: { command: COMMAND } }),
         say("The cart rounds half to even. All tests pass."),
       ],
     },
@@ -176,7 +176,7 @@ function conversations(invoiceDone: Promise<void>): readonly Conversation[] {
       name: "main",
       steps: [
         say(
-          "I look for every place that rounds, and let two agents change the cart and the invoices.",
+          "I'll have one agent find every place that rounds, and two others work on the cart and the invoices.",
           task("find rounding", "EXPLORE: Find every place that rounds a price.", "Explore"),
           task("cart", "CART: Round half to even in the cart, and prove it with its tests."),
           task("invoices", "INVOICE: Check that invoices round in the same way."),
@@ -200,6 +200,6 @@ const isTie = cents - down === 0.5;
 return (isTie ? down + (down % 2) : Math.round(cents)) / 100;
 \`\`\`
 
-1. The tests of the cart pass.
+1. The cart's tests pass.
 2. Invoices get the same result for **2.675** and \`0.125\`.
 `;

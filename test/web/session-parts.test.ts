@@ -91,7 +91,7 @@ describe("spans in the timeline", () => {
 });
 
 describe("the tree", () => {
-  it("groups many agents by state and type, and opens those that need the user", () => {
+  it("groups many agents by state and type, and keeps each group open or closed as it was", () => {
     const updates = Array.from({ length: 60 }, (_, index) => {
       const id = `a${String(index).padStart(12, "0")}`;
       return event(id, "run.started", { runId: "r", agentType: index % 2 ? "Explore" : "Plan", model: "m" });
@@ -115,7 +115,7 @@ describe("the tree", () => {
     expect(treeRows(inTreeOrder(view), { ...grouping, shown })).toHaveLength(rows.length - 30);
   });
 
-  it("shows agents below their parents, or names the parent of an agent that is not there", () => {
+  it("shows agents below their parents, or names a parent that is not above its agent", () => {
     const path = (...ids: readonly number[]) => ids.map((id) => `a${String(id).padStart(12, "0")}`);
     const paths = [path(0), path(0, 1), path(0, 1, 2), ...Array.from({ length: 60 }, (_, index) => path(index + 3))];
     const updates = paths.flatMap((each, index) => {
@@ -163,13 +163,13 @@ it.each([
   ["é", `A name can't contain "é".`],
   ["-rf", "A name must begin with a letter or a digit."],
   ["x".repeat(65), "The name has 65 characters."],
-])("the fault of the name %j is %j", (name, fault) => {
+])("the problem with the name %j is %j", (name, fault) => {
   if (fault === undefined) expect(nameFault(name)).toBeUndefined();
   else expect(nameFault(name)).toContain(fault);
 });
 
 describe("the timeline", () => {
-  it("zooms about a time, which stays where it is", () => {
+  it("zooms around a time, which stays where it is", () => {
     expect(zoomed({ from: 0, to: 100 }, 0.5, 20)).toEqual({ from: 10, to: 60 });
     expect(zoomed({ from: 0, to: 100 }, 2, 20)).toEqual({ from: -20, to: 180 });
     expect(zoomed({ from: 0, to: 100 }, 0.5)).toEqual({ from: 25, to: 75 });
@@ -197,7 +197,7 @@ describe("the timeline", () => {
   });
 });
 
-it("divides a long text after its lines", () => {
+it("splits a long text at the ends of lines", () => {
   expect([partEnd("ab\ncd\nef", 0, 4), partEnd("ab\ncd\nef", 3, 4)]).toEqual([3, 6]);
   expect([partEnd("abcdefgh", 0, 5), partEnd("abcdefgh", 5, 5)]).toEqual([5, 8]);
 });

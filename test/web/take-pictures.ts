@@ -1,4 +1,4 @@
-// Takes pictures of every view in both themes and at three widths: node --import tsx test/web/take-pictures.ts
+// Takes screenshots of every view in both themes and at three widths: node --import tsx test/web/take-pictures.ts
 // DIRECTORY
 
 import { mkdirSync } from "node:fs";
@@ -66,7 +66,7 @@ try {
   await page.getByText("Prices are now rounded").first().waitFor();
   await page.waitForTimeout(1_000);
   await take({ done: session });
-  console.log(problems.length === 0 ? "No problem in the page." : problems.join("\n"));
+  console.log(problems.length === 0 ? "No problems on the page." : problems.join("\n"));
 } finally {
   await browser.close();
   await scene.close();

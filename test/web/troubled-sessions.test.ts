@@ -69,7 +69,7 @@ async function start(prompt: string): Promise<string> {
 describe("a session that is loading", () => {
   const part = (event: object): string => `data: ${JSON.stringify(event)}\n\n`;
 
-  it("says what is happening and how far it is, and lets the user go elsewhere", async () => {
+  it("says what is happening and how much has loaded, and lets the user go elsewhere", async () => {
     await recordAgents({ home: home(), cwd: scene.cwd, sessionId: "many", agents: 60, turns: 1 });
     const loading = page.locator(".loading");
     const bodies = [
@@ -128,7 +128,7 @@ describe("a session whose file is damaged", () => {
 });
 
 describe("a call that is opened from the timeline", () => {
-  it("has its head in view, however long its output is, even if it was open before", async () => {
+  it("has its first line in view, however long its output is, even if it was open before", async () => {
     await start("Read it twice");
     await page.getByText("Done.", { exact: true }).waitFor();
     const bar = page.getByRole("region", { name: "Agent timeline" }).getByRole("status");
@@ -168,7 +168,7 @@ describe("a call that is opened from the timeline", () => {
 });
 
 describe("the timeline after a crash of the server", () => {
-  it("ends the calls that were running at the crash, and marks them", async () => {
+  it("ends the calls that were running at the time of the crash, and marks them", async () => {
     const id = await start("SLEEP");
     await page.locator(".call", { hasText: "sleep 600" }).waitFor();
     const bar = page.getByRole("region", { name: "Agent timeline" }).getByRole("status");

@@ -105,7 +105,7 @@ describe("the web view", () => {
     await edit.locator(".hljs-keyword", { hasText: "const" }).first().waitFor();
   });
 
-  it("keeps prompts in a queue in which they can be edited, and from which they can be withdrawn", async () => {
+  it("keeps prompts in a queue, where they can be edited and withdrawn", async () => {
     await agent("^main").click();
     await page.getByLabel("Message to the main agent").fill("Then write a changelog entry.");
     await page.keyboard.press("Enter");
@@ -196,7 +196,7 @@ describe("the web view", () => {
     await page.keyboard.press("ArrowRight");
     await expect.poll(() => bar.textContent()).toMatch(/^cart, Read src\/cart\/price\.ts, /);
     const call = page.locator(".call", { hasText: "Read" });
-    // Everyone can read what was chosen, and it stays in its place when the timeline is zoomed.
+    // The tip shows what was chosen to sighted users too, and stays in its place when the timeline is zoomed.
     const tip = page.locator(".tip");
     await tip.getByText("Read src/cart/price.ts").waitFor();
     const legend = page.locator(".time-head");
@@ -299,7 +299,7 @@ describe("the web view", () => {
     expect(problems).toEqual([]);
   });
 
-  it("leads from a changed file to its diff, even if another agent has changed it, and from a cost to the turns", async () => {
+  it("links a changed file to its diff, even if another agent has changed it, and a cost to its turns", async () => {
     const details = page.getByRole("region", { name: "Agent details" });
     await details.getByRole("button", { name: "src/cart/price.ts" }).press("Enter");
     await page.locator(".call", { hasText: "Edit" }).locator(".diff").waitFor();
@@ -369,7 +369,7 @@ describe("the web view", () => {
     await page.getByText("Review package 7.").waitFor();
   });
 
-  it("shows an output of 50 MB in parts, as many as the user asks for", async () => {
+  it("shows a 50 MB output in parts, and adds one each time the user asks for more", async () => {
     const output = `${"a line of the output, with a few words\n".repeat(1_300_000)}The end.`;
     await recordOutput({ home: join(dirname(scene.cwd), "home"), cwd: scene.cwd }, output);
     await page.goto(`${scene.url}/#/session/output`);

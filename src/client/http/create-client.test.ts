@@ -235,7 +235,7 @@ describe("the updates of a session", () => {
         else response.end(`${updateText(notice(2))}${eventText({ type: "session_closed", reason: "ended" })}`);
       },
     });
-    const given = [TOKEN, "that of the server before", TOKEN];
+    const given = [TOKEN, "token-of-the-earlier-server", TOKEN];
     const client = createClient({ url, token: async () => given.shift() ?? TOKEN, reconnect });
     const updates: ViewUpdate[] = [];
     for await (const update of client.sessions.open("s1").events()) updates.push(update);

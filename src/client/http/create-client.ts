@@ -154,7 +154,7 @@ export type NewCommand = Command extends infer Each
     : never
   : never;
 
-/** An answer. If `by` is absent, the server records the name of the user who runs the server. */
+/** An answer to a request for approval. If `by` is absent, the server records the name of the user who runs it. */
 export type NewAnswer = Omit<ApprovalAnswer, "by"> & { readonly by?: string | undefined };
 
 /** Options for following a stream. */

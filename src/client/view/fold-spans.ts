@@ -54,9 +54,9 @@ export interface Spans {
   readonly version: number;
   readonly start: number;
   readonly end: number;
-  /** Time of the last line from a process that was alive, as opposed to one that records what a lost process left. */
+  /** Time of the last line, not counting lines that a new process writes to end what a lost process left open. */
   readonly aliveAt: number;
-  /** When processes were lost while agents were working: each time, the last line before that. Oldest first. */
+  /** Times of the last lines before processes were lost while agents were working, oldest first. */
   readonly losses: readonly number[];
 }
 
@@ -87,8 +87,8 @@ export function foldSpans(spans: Spans, { agentId, event }: ViewUpdate): Spans {
 }
 
 /**
- * Notes that no process has the session open anymore. Spans that are still open were lost with the last one. Changes
- * the lanes in place and returns them in a new object.
+ * Notes that no process has the session open anymore. Spans that are still open were lost with the last process.
+ * Changes the lanes in place and returns them in a new object.
  */
 export function spansClosed(spans: Spans): Spans {
   return [...spans.lanes.values()].reduce(withLoss, { ...spans, version: spans.version + 1 });

@@ -37,10 +37,10 @@ describe("the answer to a request for approval", () => {
     ]);
     expect(repliesTo(call({}))).toEqual([]);
   });
+});
 
-  it("is not included in the time for which a call has worked", () => {
-    const result = { outcome: "ok", milliseconds: 61_000, content: [] } as const;
-    expect(workedMs(call({}, { result, waitedMs: 60_000 }))).toBe(1_000);
-    expect(workedMs(call({}))).toBeUndefined();
-  });
+it("the time for which a call has worked does not include its wait for approval", () => {
+  const result = { outcome: "ok", milliseconds: 61_000, content: [] } as const;
+  expect(workedMs(call({}, { result, waitedMs: 60_000 }))).toBe(1_000);
+  expect(workedMs(call({}))).toBeUndefined();
 });

@@ -53,14 +53,14 @@ describe("an agent's activity", () => {
       agentId: "main",
       event: { type: "call.delta", turn: 1, index: 0, name: "Edit", json: "{" },
     };
-    const retry = { attempt: 1, maxAttempts: 3, delayMs: 5, status: 500, error: "a\noverload" };
+    const retry = { attempt: 1, maxAttempts: 3, delayMs: 5, status: 500, error: "an\noverload" };
     const steps: readonly [string, readonly (DurableEvent | SessionUpdate)[]][] = [
       ["starting", [started()]],
       ["waiting for the model", [started(), asked]],
       ["thinking", [started(), asked, live("thinking.delta")]],
       ["writing", [started(), asked, live("text.delta")]],
       ["preparing Edit", [started(), asked, live("text.delta"), json]],
-      ["trying again after a overload", [started(), asked, { type: "model.retried", turn: 1, retry }]],
+      ["trying again after an overload", [started(), asked, { type: "model.retried", turn: 1, retry }]],
       ["finishing", [started(), asked, answered("All done.")]],
       ["idle", [started(), asked, answered("All done."), runEnded()]],
     ];

@@ -36,7 +36,7 @@ async function serve(handle: Route["handle"]) {
 
 const systemError = (code: string) => Object.assign(new Error(`${code}: open`), { code, syscall: "open" });
 
-it("closes the connection if a handler fails after it began to respond, and reports only that", async () => {
+it("closes the connection if a handler fails while responding, and reports the cut-off response", async () => {
   const { reports, get } = await serve(({ outgoing }) => {
     outgoing.writeHead(200, { "Content-Type": "application/json" });
     outgoing.flushHeaders();

@@ -60,7 +60,7 @@ describe("agents over HTTP", () => {
     expect(missing.detail).toContain('Did you mean "reviewer"?');
   });
 
-  it("are explained as the settings let them run", async () => {
+  it("are explained with the tools that the settings let them have", async () => {
     const place = await trusted({
       ".claude/settings.json": JSON.stringify({ subagents: { maxDepth: 6, blockedTools: ["WebFetch"] } }),
       ".agents/agents/lead.md": file("name: lead\ndescription: Leads.\ntools: Read, Task, WebFetch"),
@@ -188,7 +188,7 @@ describe("attacks on agent files", () => {
     ["mcpServers", { mcpServers: {} }],
     ["file", { file: "/etc/passwd" }],
     ["source", { source: "user" }],
-  ])("a draft has no field %s", async (_, extra) => {
+  ])("a draft can't have the field %s", async (_, extra) => {
     const server = await startServer();
     const answer = await server.send("POST", "/agent", { body: { draft: { ...draft, ...extra } } });
     expect(answer.status).toBe(400);

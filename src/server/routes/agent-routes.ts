@@ -60,7 +60,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       method: "POST",
       path: "/agent",
       scope: "approve",
-      summary: "Writes a new agent's file to the directory's own agents. Never replaces a file.",
+      summary: "Writes the file of a new agent to the directory. Never replaces a file.",
       body: newAgentFile,
       response: { status: 201, schema: writtenAgent },
       handle: async ({ body: { worker, draft } }) => written(await createAgentFile(draft, writable(worker))),

@@ -142,8 +142,8 @@ export class SessionControl {
   }
 
   /**
-   * Resumes the sessions that were working when the last server stopped, a few at a time; those that `isResumed`
-   * excludes only get their cost. Until that is done, clients that use one of them have to wait. Never rejects.
+   * Resumes the sessions that were working when the last server stopped, a few at a time. For sessions that `isResumed`
+   * excludes, only stores their cost. Until that is done, clients that use one of them have to wait. Never rejects.
    */
   async resumeAll(
     sessions: readonly CatalogSession[],

@@ -193,7 +193,7 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
 
 /** Says what is missing before the definition can be checked. */
 function needsOf(fault: string | undefined, name: string, isDescribed: boolean): string | undefined {
-  if (fault !== undefined && name !== "") return "The definition is checked when the name can be used.";
+  if (fault !== undefined && name !== "") return "The definition will be checked when the name is valid.";
   if (name === "") return `Enter a name${isDescribed ? "" : " and a description"} to check the definition.`;
   return isDescribed ? undefined : "Enter a description to check the definition.";
 }

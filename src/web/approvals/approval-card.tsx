@@ -232,7 +232,7 @@ function DenyForm({ isBusy, onDeny, onCancel }: DenyFormProps): ReactNode {
       }}
     >
       <input
-        // biome-ignore lint/a11y/noAutofocus: the button that opens the field asks for the words
+        // biome-ignore lint/a11y/noAutofocus: the user has asked for the field
         autoFocus
         aria-label="What the agent should do instead"
         placeholder="What should it do instead? (optional)"

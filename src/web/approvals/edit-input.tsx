@@ -37,7 +37,7 @@ export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProp
         <label key={name}>
           <span className="dim">{showExactly(name)}</span>
           <textarea
-            // biome-ignore lint/a11y/noAutofocus: the button that opens the form asks for the text
+            // biome-ignore lint/a11y/noAutofocus: the user has asked for the form
             autoFocus={index === 0}
             aria-label={names.length === 0 ? WHOLE : `New ${name}`}
             rows={Math.min(12, Math.max(1, text.split("\n").length))}

@@ -32,7 +32,7 @@ export function RequestList({ approvals, pathOf }: RequestListProps): ReactNode 
   useEffect(() => {
     const card = list.current?.querySelector<HTMLElement>("[data-request]");
     const heading = list.current?.closest("section, main")?.querySelector("h1, h2");
-    // The heading has the focus after the last request was answered, and while there is none.
+    // When the last request has been answered, the heading gets the focus, and keeps it until another one arrives.
     if (!card || (!isWanted && document.activeElement !== heading)) return;
     requestWanted.set(false);
     card.focus();
@@ -74,7 +74,7 @@ function OtherRequests({ others, pathOf, onShow }: OtherRequestsProps): ReactNod
 
 /**
  * Returns a request's kind. Requests are of the same kind if they have the same tool and the same reason. Each question
- * is a kind of its own.
+ * is a separate kind.
  */
 function kindOf({ question }: WaitingApproval): string {
   const { call, questions = [], requestId } = question;

@@ -21,7 +21,7 @@ export function keepFocus(root: HTMLElement): void {
   const land = (): void => {
     const [focused, ...ancestors] = path;
     if (focused === undefined || isUsable(focused)) return;
-    // While content is loading, a later change of the page brings the landing place.
+    // While content is loading, wait for the landing place that it will add to the page.
     ancestors.some((each) => each.isConnected && (each.querySelector("[data-loading]") !== null || focusIn(each)));
   };
   new MutationObserver(land).observe(root, { childList: true, subtree: true, attributeFilter: ["disabled"] });

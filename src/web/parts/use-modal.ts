@@ -1,9 +1,9 @@
 import { type RefObject, useLayoutEffect, useRef } from "react";
 
-/** Shows a dialog as long as its component. When it is closed, the element that had the focus before gets it back. */
+/** Shows a dialog as long as its component is mounted. Then returns the focus to the element that had it before. */
 export function useModal(): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
-  // A layout effect ends before the dialog is removed, and only a dialog that is on the page returns the focus.
+  // A layout effect is cleaned up before the dialog is removed. Only a dialog on the page returns the focus.
   useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();

@@ -3,7 +3,7 @@ import { formatCount, plural } from "../../lib/portable.ts";
 import { linkTo } from "../state/route.ts";
 import type { SessionState } from "./session-store.ts";
 
-/** Says what is happening while a session is loading, how far it is, and what the user can do. */
+/** Says what is happening while a session is loading, how much has loaded, and what the user can do. */
 export function LoadingSession({ state: { link, progress } }: { readonly state: SessionState }): ReactNode {
   const { events = 0, agents = 0, allAgents } = progress ?? {};
   return (
@@ -54,7 +54,7 @@ interface DamageProps {
   readonly detail: string | undefined;
 }
 
-/** Says what of a session can't be read, what that means, and what to do. */
+/** Says which part of a session can't be read, what that means, and what to do. */
 function Damage({ skipped, detail }: DamageProps): ReactNode {
   return (
     <div className="damage" role="status">

@@ -17,7 +17,7 @@ export async function signIn(): Promise<string | undefined> {
   return token;
 }
 
-/** Forgets a token that the server no longer accepts. When another tab has a new one, the page is loaded with it. */
+/** Forgets a token that the server no longer accepts. When another tab has a new one, reloads the page with it. */
 export function signOut(): () => void {
   const refused = sessionStorage.getItem(KEY);
   sessionStorage.removeItem(KEY);

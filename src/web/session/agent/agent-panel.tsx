@@ -132,8 +132,8 @@ function AgentActions({ agent, running }: AgentActionsProps): ReactNode {
           onConfirm={stopAll}
           onCancel={() => setIsAsking(false)}
         >
-          {plural(running, "agent")} {running === 1 ? "is" : "are"} working. What they are doing is interrupted. Each
-          one can be resumed.
+          {plural(running, "agent")} {running === 1 ? "is" : "are"} working. Their work will be interrupted. Each one
+          can be resumed.
         </ConfirmDialog>
       )}
       <div className="actions">

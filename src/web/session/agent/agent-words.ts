@@ -35,7 +35,7 @@ export function pathWords(view: SessionView, path: readonly AgentId[]): string {
   return pathLabel(path.map((id) => agentOf(view, id)));
 }
 
-/** Returns the names of the main agent and the agents below it, of which some may be unknown. */
+/** Returns the names of the main agent and the agents below it, some of which may be unknown. */
 export function pathLabel(agents: readonly (Named | undefined)[]): string {
   const names = agents.map((agent) => {
     if (agent === undefined) return "…";

@@ -61,7 +61,7 @@ interface LongTextProps {
 
 /** Shows the beginning of a text, and more when the user asks for it. The browser could not lay out 50 MB at once. */
 function LongText({ text, step, children }: LongTextProps): ReactNode {
-  /** Where the parts end. Each part is a block of its own, so that the browser lays it out only once. */
+  /** Where the parts end. Each part is a separate block, so that the browser lays it out only once. */
   const [ends, setEnds] = useState(() => [partEnd(text, 0, step)]);
   const shown = ends.at(-1) ?? 0;
   const rest = text.length - shown;

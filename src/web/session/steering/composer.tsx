@@ -137,7 +137,7 @@ function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps
       ) : (
         <Fragment key="form">
           <textarea
-            // biome-ignore lint/a11y/noAutofocus: the button that opens the field asks for the text
+            // biome-ignore lint/a11y/noAutofocus: the user has asked for the field
             autoFocus
             aria-label="Queued prompt"
             rows={Math.min(6, edited.split("\n").length)}

@@ -80,7 +80,7 @@ interface SessionActionsProps {
 export function SessionActions({ info, main }: SessionActionsProps): ReactNode {
   const [open, setOpen] = useState<"settings" | "compact" | "rewind">();
   const [note, setNote] = useState("");
-  // Another process has the session.
+  // Another process has the session open.
   if (info.elsewhere === true) return null;
   const end = (message = ""): void => {
     setOpen(undefined);

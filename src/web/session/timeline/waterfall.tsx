@@ -26,7 +26,7 @@ interface WaterfallProps {
   readonly cwd: string | undefined;
 }
 
-/** Words about a place in the drawing, and the point next to which they are shown. */
+/** Lines of text about a place in the drawing, and the point next to which they are shown. */
 interface TipPlace {
   readonly words: readonly string[];
   readonly x: number;
@@ -251,7 +251,7 @@ interface TipProps {
   readonly height: number;
 }
 
-/** Shows words next to a point, on the side where there is more space. */
+/** Shows text next to a point, on the side where there is more space. */
 function Tip({ place: { words, x, y }, width, height }: TipProps): ReactNode {
   const across = x > width / 2 ? { right: width - x + 12 } : { left: x + 12 };
   const along = y > height / 2 ? { bottom: height - y + 10 } : { top: y + 14 };

@@ -59,7 +59,7 @@ export function AgentTree({
     count: rows.length,
     getScrollElement: () => scroller.current,
     estimateSize: (at) => heightOf(rows[at], isNarrow),
-    // A new function makes the list compute the places of its rows again.
+    // A new function makes the list recompute the positions of its rows.
     getItemKey: useCallback((at: number) => rowId(rows[at]), [rows, isNarrow]),
     overscan: 8,
   });
@@ -167,7 +167,7 @@ export function AgentTree({
   );
 }
 
-/** Returns the height of a row in pixels. On narrow screens, an agent's type has a line of its own. */
+/** Returns the height of a row in pixels. On narrow screens, an agent's type has its own line. */
 function heightOf(row: TreeRow | undefined, isNarrow: boolean): number {
   if (row?.kind !== "agent") return 48;
   if (row.form === "line") return 28;

@@ -36,7 +36,7 @@ interface Grouping {
   readonly selected: AgentId;
   /** Groups that the user has opened or closed. */
   readonly toggled: ReadonlyMap<string, boolean>;
-  /** Whether each group was open when it was last shown. It stays so when the number of its agents changes. */
+  /** Whether each group was open when it was last shown. It stays that way when the number of its agents changes. */
   readonly shown: ReadonlyMap<string, boolean>;
   /** Whether the agents were found by a search, so that all of them are shown. */
   readonly isSearched: boolean;
@@ -73,7 +73,7 @@ export function treeRows(
   return rows;
 }
 
-/** Places agents below those of their ancestors that are among them. */
+/** Places each agent below its ancestors that are also in the list. */
 function nested(
   agents: readonly AgentView[],
   agentOf: Grouping["agentOf"],
