@@ -121,21 +121,19 @@ async function list(
   json: boolean,
   { home, write }: { home: string; write: (text: string) => Promise<void> },
 ): Promise<number> {
-  const { plugins: found, problem } = listPlugins(home);
+  const found = listPlugins(home);
   const diagnostics = found.flatMap((each) => each.diagnostics);
-  if (json) await write(`${JSON.stringify({ plugins: found.map(describe), diagnostics, problem }, null, 2)}\n`);
+  if (json) await write(`${JSON.stringify({ plugins: found.map(describe), diagnostics }, null, 2)}\n`);
   else {
     const none = 'There are no plugins. "retinue plugins add" takes a directory or a git URL.\n';
-    await write(found.length === 0 && problem === undefined ? none : tableOf(found));
-    await write(problem === undefined ? "" : `${problem}\n`);
+    await write(found.length === 0 ? none : tableOf(found));
     const isShown = ({ severity, code }: Diagnostic): boolean => severity !== "notice" || code === "unsupported_parts";
     await write(renderDiagnostics(diagnostics.filter(isShown)));
   }
-  return problem === undefined ? exitCodes.succeeded : exitCodes.failed;
+  return exitCodes.succeeded;
 }
 
 function tableOf(found: readonly InstalledPlugin[]): string {
-  if (found.length === 0) return "";
   const head = ["PLUGIN", "VERSION", "STATE", "BRINGS", "NEEDS", "FROM"];
   const rows = found.map(({ name, state, plugin, record }) => [
     name,
