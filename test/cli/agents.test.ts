@@ -286,6 +286,13 @@ describe("retinue agents list, with settings", () => {
     );
   });
 
+  it("says in a run that an agent with a misspelled restriction does not load", async () => {
+    const place = createPlace();
+    write(place, { ".agents/agents/reviewer.md": reviewer.replace("tools: Read", "disallowedTools: Baash") });
+    const { stderr } = await retinue(["-p", "hello", "--trust"], place);
+    expect(stderr).toMatch(/reviewer\.md:4: "disallowedTools" names "Baash".* not loaded.* Did you mean "Bash"\?/);
+  });
+
   it("says in doctor which agents have warnings, and that an untrusted directory's agents were not read", async () => {
     const place = createPlace();
     write(place, { ".agents/agents/reviewer.md": reviewer.replace("tools: Read", "tools: Baash, Read") });
