@@ -48,6 +48,9 @@ describe("retinue plugins", () => {
     expect(plugins).toMatchObject([{ name: "kit", state: "disabled", version: "1.2.0", source: root }]);
     expect((await retinue(["plugins", "add", "kit"], place)).stderr).toContain("already exists");
 
+    const unanswered = await retinue(["plugins", "enable", "kit"], place);
+    expect(unanswered).toMatchObject({ code: 2, stdout: expect.stringContaining("agents/tester.md") });
+    expect(unanswered.stderr).toContain("retinue plugins enable kit --yes");
     expect(await retinue(["plugins", "enable", "kit", "--yes"], place)).toMatchObject({ code: 0 });
     const table = (await retinue(["plugins", "list"], place)).stdout;
     expect(table).toMatch(/^kit +1\.2\.0 +enabled +1 agent, 1 command, 1 hook event +base /m);
