@@ -88,7 +88,9 @@ describe("a damaged transcript", () => {
   it("is reported if it is empty", async () => {
     const { session, lines } = await openedWith("");
     expect(lines).toEqual([]);
-    expect(session.problems).toMatchObject([{ file: session.path, line: 0, message: expect.stringContaining("empty") }]);
+    expect(session.problems).toMatchObject([
+      { file: session.path, line: 0, message: expect.stringContaining("empty") },
+    ]);
     await session.close();
   });
 
