@@ -1,5 +1,5 @@
 import { VERSION } from "../app/index.ts";
-import { nearest, type UserError } from "../lib/index.ts";
+import { misspelledName, nearest, type UserError } from "../lib/index.ts";
 import type { CodeCache } from "./code-cache.ts";
 import type { SteeringVerb } from "./commands/steer.ts";
 import { exitCodes } from "./exit-codes.ts";
@@ -147,10 +147,16 @@ function unknownCommand(words: readonly string[], commandNames: readonly string[
   if (words.length > 3 || !/^[\w-]+$/.test(first)) return undefined;
   // Three or more words are more likely to be a prompt than another program's command.
   const others = words.length > 2 ? [] : Object.keys(elsewhere);
-  const [meant] = nearest(first, [...commandNames, ...others, "help"]);
+  // Short names are one letter away from too many words.
+  const foreign = others.includes(first) ? first : misspelledName(first, others.filter(isLong));
+  const meant = foreign ?? nearest(first, [...commandNames, "help"])[0];
   if (meant === undefined) return undefined;
   const cure = elsewhere[meant]?.(second) ?? `Did you mean "retinue ${meant}"?`;
   return usageError(`There is no command "${first}"`, `${cure} For a prompt: ${asPrompt(words.join(" "))}.`);
+}
+
+function isLong(name: string): boolean {
+  return name.length > 3;
 }
 
 /** Returns the command line that runs a prompt. */
@@ -176,4 +182,5 @@ const elsewhere: Readonly<Record<string, (argument: string | undefined) => strin
   skills: () => "docs/skills.md describes where skills are found.",
   hooks: () => "Configure hooks in the settings (docs/hooks.md).",
   settings: () => "Use `retinue config show`.",
+  map: () => 'A map is a prompt: retinue -p "Map this repository".',
 };

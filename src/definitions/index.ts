@@ -9,10 +9,11 @@ export { contextText } from "./context/read-context-files.ts";
 export { lintAgent } from "./lint/lint-agent.ts";
 export { openMemory } from "./memory/open-memory.ts";
 export {
+  describeRecordsProblem,
   type InstalledPlugin,
-  type InstalledPlugins,
   installedPlugins,
   installPlugin,
+  isPluginProblem,
   pluginDirectory,
   readPluginRecords,
   writePluginRecords,

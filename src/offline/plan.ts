@@ -13,7 +13,7 @@ import type { JobRequest } from "./job-request.ts";
 import { gitHistory } from "./jobs/git-history.ts";
 import type { CallResult, Job, PlannedCall, Report } from "./jobs/job.ts";
 import { browse, findSymbol, readOne, searchText } from "./jobs/look-up.ts";
-import { clip, failedCallsSection, howToUseAModel } from "./jobs/report.ts";
+import { clip, howToUseAModel, unseenSection } from "./jobs/report.ts";
 import { summarise } from "./jobs/summarise.ts";
 import { explorer } from "./map/delegate-parts.ts";
 import { explorePart } from "./map/explore-part.ts";
@@ -98,8 +98,9 @@ function replay(job: Job, resultOf: (call: PlannedCall) => CallResult | undefine
   }
   const { kind, text, reported = [] } = turn.value;
   const failed = all.filter((result) => !result.ok && !reported.includes(result));
+  const succeeded = all.filter(({ ok }) => ok);
   // Remove control characters, because the text of files and commits is printed to a terminal.
-  return { kind, text: stripControls(text + failedCallsSection(failed)) };
+  return { kind, text: stripControls(text + unseenSection(failed, succeeded)) };
 }
 
 // biome-ignore lint/correctness/useYield: this job makes no calls

@@ -73,7 +73,7 @@ export interface Transcript extends Journal {
   /** Path of the approval inbox. Undefined if other processes can't answer requests for approval. */
   readonly inboxPath: string | undefined;
   /** Messages for the user about damage that was found, skipped or repaired while reading. */
-  readonly problems: readonly { readonly message: string }[];
+  readonly problems: readonly { readonly file: string; readonly line: number; readonly message: string }[];
   /**
    * Whether the previous process ended without closing the session. If so, processes that it started may still be
    * running.

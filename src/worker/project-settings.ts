@@ -1,5 +1,5 @@
 import { existsSync, mkdirSync, readFileSync, statSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { dirname, isAbsolute, join, relative } from "node:path";
 import {
   describeError,
   errorCode,
@@ -81,6 +81,7 @@ function combineSettings(
   const notices = [
     ...(store.problem === undefined ? [] : [store.problem]),
     ...loaded.notices,
+    ...directoryNotices(loaded),
     ...project.notices,
     ...untrustedNotices(untrusted, levels),
   ];
@@ -114,6 +115,19 @@ function untrustedNotices(untrusted: readonly string[], { trustedRoot, root }: T
   const above = untrusted.some((name) => name.startsWith("../")) ? ` (for the whole project: ${all})` : "";
   const cure = `Trust it with "retinue trust add"${above}, or for one run with the \`trusted\` option.`;
   return [`This directory is not trusted, so Retinue ignores ${files}. ${cure}`];
+}
+
+/** Reports additional directories that do not exist, or that depend on where Retinue is started. */
+function directoryNotices({ settings, origins }: LoadedSettings): readonly string[] {
+  return (settings.permissions?.additionalDirectories ?? []).flatMap((directory) => {
+    const origin = origins.find(
+      ({ path, value }) => path.startsWith("permissions.additionalDirectories") && value === directory,
+    );
+    const start = `${origin?.file ?? "settings"}: permissions.additionalDirectories contains ${JSON.stringify(directory)}`;
+    if (!isAbsolute(directory)) return [`${start}, which is not an absolute path. Write an absolute path.`];
+    if (existsSync(directory)) return [];
+    return [`${start}, which does not exist, so it has no effect. Create the directory, or correct the path.`];
+  });
 }
 
 interface ProjectServers {

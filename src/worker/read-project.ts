@@ -87,7 +87,7 @@ export async function readProject(
     contextFiles: files.contextFiles,
     unloaded: files.unloaded,
     diagnostics: [
-      ...(problem === undefined ? [] : [recordsProblem(home, problem)]),
+      ...(problem === undefined ? [] : [problem]),
       ...installed.filter(({ state }) => state !== "disabled").flatMap((each) => each.diagnostics),
       ...files.diagnostics,
       ...diagnostics,
@@ -270,8 +270,4 @@ function withDefinition(agent: LoadedAgent, definition: LoadedAgent["definition"
       return agent.body;
     },
   };
-}
-
-function recordsProblem(home: string, message: string): Diagnostic {
-  return { severity: "error", file: home, line: 1, code: "plugins_unreadable", message };
 }

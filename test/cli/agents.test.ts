@@ -272,6 +272,38 @@ describe("retinue agents list, with settings", () => {
     expect(stdout).toMatch(/^1 error in files\. For details, run "retinue agents check"\.$/m);
   });
 
+  it("reports a misspelled agent in the settings, also in runs and in doctor", async () => {
+    const place = createPlace();
+    mkdirSync(place.home);
+    const file = join(place.home, "settings.json");
+    writeFileSync(file, '{"agents": {"Explor": false}}');
+    expect((await retinue(["agents", "list"], place)).stdout).toContain('Did you mean "Explore"?');
+    const { stderr } = await retinue(["-p", "hello"], place);
+    expect(stderr).toContain(`${file}:1: "agents": {"Explor": false} has no effect`);
+    expect(stderr).toContain('Did you mean "Explore"?');
+    expect((await retinue(["doctor"], place)).stdout).toMatch(
+      /^! agents .*settings\.json: "agents": \{"Explor".*\n.*→ Did you mean "Explore"\?/m,
+    );
+  });
+
+  it("says in a run that an agent with a misspelled restriction does not load", async () => {
+    const place = createPlace();
+    write(place, { ".agents/agents/reviewer.md": reviewer.replace("tools: Read", "disallowedTools: Baash") });
+    const { stderr } = await retinue(["-p", "hello", "--trust"], place);
+    expect(stderr).toMatch(/reviewer\.md:4: "disallowedTools" names "Baash".* not loaded.* Did you mean "Bash"\?/);
+  });
+
+  it("says in doctor which agents have warnings, and that an untrusted directory's agents were not read", async () => {
+    const place = createPlace();
+    write(place, { ".agents/agents/reviewer.md": reviewer.replace("tools: Read", "tools: Baash, Read") });
+    const before = (await retinue(["doctor"], place)).stdout;
+    expect(before).toMatch(/^✓ agents +only the built-in ones; this directory's own were not read/m);
+    await retinue(["trust", "add"], place);
+    expect((await retinue(["doctor"], place)).stdout).toMatch(
+      /^! agents +1 agent may not do what you expect: reviewer$/m,
+    );
+  });
+
   it("reports files that another directory hides, but not other text files", async () => {
     const place = createPlace();
     write(place, { ".agents/agents/reviewer.md": reviewer, ".agents/agents/README.md": "Our agents.\n" });

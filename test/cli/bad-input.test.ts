@@ -12,6 +12,21 @@ function expectComplaint(run: Ended, { code, says }: { code: number; says: RegEx
   expect(run.stderr).not.toMatch(/\n\s+at .+:\d+/);
 }
 
+it("additional directories that are relative or missing are reported in runs and in doctor", async () => {
+  const place = createPlace();
+  mkdirSync(place.home);
+  const file = join(place.home, "settings.json");
+  const additionalDirectories = ["relative", "/no/such/directory", place.cwd];
+  writeFileSync(file, JSON.stringify({ permissions: { additionalDirectories } }));
+  const start = `${file}: permissions.additionalDirectories contains`;
+  for (const words of [["-p", "hello", "--verbose"], ["doctor"]]) {
+    const { stdout, stderr } = await retinue(words, place);
+    expect(stdout + stderr).toContain(`${start} "relative", which is not an absolute path.`);
+    expect(stdout + stderr).toContain(`${start} "/no/such/directory", which does not exist`);
+    expect(stdout + stderr).not.toContain(`contains "${place.cwd}"`);
+  }
+});
+
 describe("bad usage", () => {
   it.each([
     [["-p", "x", "--modle", "y"], /--modle.*Did you mean --model\?/],

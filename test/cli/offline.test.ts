@@ -1,7 +1,11 @@
-import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { describe, expect, it } from "vitest";
 import { callsOf, type Line } from "../../src/protocol/index.ts";
+import {
+  canDropPrivileges,
+  createUnprivilegedRipgrep,
+} from "../../src/tools/ripgrep/unprivileged-ripgrep.test-support.ts";
 import { createPlace, type Place, resultOf, retinue } from "./command-line.ts";
 
 const map = ["-p", "Map this repository", "--output-format", "json"];
@@ -172,6 +176,17 @@ it("the map of this repository names every module", async () => {
   expect(modules.length).toBeGreaterThan(10);
   for (const { name } of modules) expect(result).toContain(`- src/${name}/ `);
   expect(headingsIn(result)).toContain("test");
+});
+
+it.runIf(canDropPrivileges)("a map says what could not be read, and does not call it empty", async () => {
+  const place = createPlace();
+  write(place, { "a.txt": "one\n", "secret.txt": "two\n", "d/b.txt": "three\n" });
+  for (const name of ["secret.txt", "d"]) chmodSync(join(place.cwd, name), 0o000);
+  const environment = { RETINUE_RIPGREP: createUnprivilegedRipgrep(join(place.home, "..")) };
+  const { stdout } = await retinue(["-p", "Map this repository"], { ...place, environment });
+  expect(stdout).toMatch(/^- total: 1 text file, 1 line; not all files could be read$/m);
+  expect(stdout).not.toContain("without text files");
+  expect(stdout).toContain("## What I could not see\n- d (Permission denied)\n- secret.txt (Permission denied)\n");
 });
 
 it("a run shows its notices in one line before the answer, and all of them with --verbose", async () => {

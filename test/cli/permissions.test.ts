@@ -173,6 +173,10 @@ describe("retinue agents explain", () => {
       stderr: expect.stringMatching(/Explore/),
     });
     expect(await retinue(["agents", "explain", "main"], place)).toMatchObject({ code: 2 });
+    expect(await retinue(["agents", "explain", "main", "Baash(ls)"], place)).toMatchObject({
+      code: 2,
+      stderr: expect.stringContaining('There is no tool "Baash". Did you mean "Bash"?'),
+    });
     expect(await retinue(["agents", "explain", "main", "Edit({)"], place)).toMatchObject({
       code: 2,
       stderr: expect.stringMatching(/JSON/),

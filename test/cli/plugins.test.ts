@@ -48,6 +48,9 @@ describe("retinue plugins", () => {
     expect(plugins).toMatchObject([{ name: "kit", state: "disabled", version: "1.2.0", source: root }]);
     expect((await retinue(["plugins", "add", "kit"], place)).stderr).toContain("already exists");
 
+    const unanswered = await retinue(["plugins", "enable", "kit"], place);
+    expect(unanswered).toMatchObject({ code: 2, stdout: expect.stringContaining("agents/tester.md") });
+    expect(unanswered.stderr).toContain("retinue plugins enable kit --yes");
     expect(await retinue(["plugins", "enable", "kit", "--yes"], place)).toMatchObject({ code: 0 });
     const table = (await retinue(["plugins", "list"], place)).stdout;
     expect(table).toMatch(/^kit +1\.2\.0 +enabled +1 agent, 1 command, 1 hook event +base /m);
@@ -93,6 +96,21 @@ describe("retinue plugins", () => {
     expect(list.stdout).toContain("retinue plugins enable kit");
   });
 
+  it("says in every run and in doctor that a changed plugin is not used", async () => {
+    const place = createPlace();
+    writePlugin(place);
+    await retinue(["plugins", "add", "kit", "--yes"], place);
+    expect((await retinue(["doctor"], place)).stdout).toMatch(/^✓ plugins +1 of 1 enabled$/m);
+    writeFileSync(join(place.home, "plugins/kit/hooks/hooks.json"), "{}");
+    const message = "The plugin kit has changed since it was approved, so it is disabled.";
+    expect((await retinue(["-p", "hello"], place)).stderr).toContain(message);
+    const named = await retinue(["-p", "hello", "--agent", "kit:tester"], place);
+    expect(named).toMatchObject({ code: 2, stderr: expect.stringContaining(message) });
+    const doctor = await retinue(["doctor"], place);
+    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringMatching(/^✗ plugins .*has changed/m) });
+    expect(doctor.stdout).toContain("retinue plugins enable kit");
+  });
+
   it.each([
     "ext::sh -c touch% pwned",
     "http://example.com/a.git",
@@ -121,8 +139,17 @@ describe("retinue plugins", () => {
     writePlugin(place);
     mkdirSync(place.home);
     writeFileSync(join(place.home, "plugins.json"), "{");
-    expect((await retinue(["plugins", "list"], place)).stdout).toContain("plugins.json:1:2 can't be read");
-    expect(await retinue(["plugins", "add", "kit"], place)).toMatchObject({ code: 2 });
+    const problem = `${join(place.home, "plugins.json")}:1: `;
+    for (const words of [["list"], ["list", "--json"], ["add", "kit"], ["enable", "kit"]]) {
+      const refused = await retinue(["plugins", ...words], place);
+      expect(refused).toMatchObject({ code: 2, stdout: "", stderr: expect.stringContaining(problem) });
+      expect(refused.stderr).toContain("Correct the file, or delete it");
+    }
     expect(readFileSync(join(place.home, "plugins.json"), "utf8")).toBe("{");
+    const run = await retinue(["-p", "hello"], place);
+    expect(run.stderr).toContain(`${problem}No plugin is used`);
+    const doctor = await retinue(["doctor"], place);
+    expect(doctor).toMatchObject({ code: 1, stdout: expect.stringMatching(/^✗ plugins .*plugins\.json:1: /m) });
+    expect((await retinue(["agents", "list"], place)).stdout).toContain(`${problem}error: No plugin is used`);
   });
 });

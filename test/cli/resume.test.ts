@@ -35,6 +35,21 @@ describe("resuming a session", () => {
     server.assertDone();
   });
 
+  it("names the transcript that is empty or has an unreadable line", async () => {
+    const place = createPlace();
+    const { session_id } = resultOf(await retinue(["-p", "Hello", "--output-format", "json"], place));
+    const projects = join(place.home, "projects");
+    const path = join(projects, readdirSync(projects)[0] ?? "", `${session_id}.jsonl`);
+    writeFileSync(path, `${readFileSync(path, "utf8")}broken\n`);
+    const number = readFileSync(path, "utf8").split("\n").length - 1;
+    const damaged = await retinue(["-p", "Hello", "--resume", session_id], place);
+    expect(damaged.stderr).toContain(`${path}:${number}: Line ${number} can't be read`);
+    writeFileSync(path, "");
+    expect((await retinue(["sessions", "show", session_id], place)).stdout).toContain("! The transcript is empty.");
+    const emptied = await retinue(["-p", "Hello", "--resume", session_id], place);
+    expect(emptied.stderr).toContain(`${path}:1: The transcript is empty.`);
+  });
+
   it("accepts the start or the end of an id, and rejects text that matches no session or several", async () => {
     const place = createPlace();
     const server = await serve([{ content: "1" }, { content: "2" }, { content: "3" }, { content: "4" }]);

@@ -74,6 +74,16 @@ describe("the command line", () => {
     expect(run.stderr).toMatch(/^retinue: The output can't be written: No space left on the disk/);
   });
 
+  it.runIf(process.platform === "linux").each(["--help", "--version", "help"])(
+    "says that the output of %s could not be written",
+    async (word) => {
+      const through = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
+      const { code, stderr } = await retinueProcess([word], { ...createPlace(), through });
+      expect(stderr).toMatch(/^retinue: The output can't be written: No space left on the disk.*\n$/);
+      expect(code).toBe(1);
+    },
+  );
+
   it("shows no progress without a terminal, unless requested", async () => {
     const place = createPlace();
     const server = await serve([

@@ -1,5 +1,5 @@
 import { chooseEffort, MAIN_TYPE } from "../../agents/index.ts";
-import { findSkills } from "../../definitions/index.ts";
+import { findSkills, isPluginProblem } from "../../definitions/index.ts";
 import { misspelledName, plural, UserError } from "../../lib/index.ts";
 import { describeNamedModel } from "../../model/index.ts";
 import {
@@ -25,18 +25,25 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   );
   // Any file that does not load might be the one that defines this name.
   const unloaded = unloadedSummary(loaded);
-  const hasUnreadAgents =
-    snapshot.trustedRoot === undefined && snapshot.off.some((path) => /(^|[/\\])agents$/.test(path));
-  const untrusted = hasUnreadAgents
+  const untrusted = hasUnreadAgents(snapshot)
     ? " The project's own agents were not read, because this directory is not trusted. To trust it for one run, use the `trusted` option."
     : "";
   const meant = misspelledName(name, [MAIN_TYPE, ...catalog.agents.map(({ definition }) => definition.name)]);
   const guess = meant === undefined ? "" : `Did you mean "${meant}"? `;
   const names = catalog.nearest(name, 10);
   const label = names.length < catalog.agents.length ? "Similar names" : "Available agents";
-  const choices = `${guess}${label}: ${names.join(", ")}.${unloaded === undefined ? "" : ` ${unloaded}. ${seeWhy}`}${untrusted}`;
+  const choices = `${guess}${label}: ${names.join(", ")}.${unloaded === undefined ? "" : ` ${unloaded}. ${seeWhy}`}${untrusted}${pluginNotices(
+    loaded,
+  )
+    .map((notice) => ` ${notice}`)
+    .join("")}`;
   const cure = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : choices;
   return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
+}
+
+/** Returns whether agents of the project were not read, because the directory is not trusted. */
+export function hasUnreadAgents({ trustedRoot, off }: AgentCatalog["snapshot"]): boolean {
+  return trustedRoot === undefined && off.some((path) => /(^|[/\\])agents$/.test(path));
 }
 
 /** Like `unknownAgent`, but for a resumed session's agent. */
@@ -104,11 +111,26 @@ export function unloadedSummary(
 export const seeWhy = 'Run "retinue agents check" to see why.';
 
 /**
- * Returns messages about the project's agents that may behave unexpectedly, because their hooks or MCP servers are off
- * or because they replace built-in agents.
+ * Returns messages about agents that are missing or may behave unexpectedly: a plugin is not used, a setting about
+ * agents has no effect, the project's hooks or MCP servers are off, or its agents replace built-in ones.
  */
-export function projectNotices(loaded: AgentCatalog): readonly string[] {
-  return [...unapprovedNotices(loaded), ...replacedNotices(loaded)];
+export function catalogNotices(loaded: AgentCatalog): readonly string[] {
+  return [
+    ...pluginNotices(loaded),
+    ...settingsProblems(loaded).map(formatDiagnostic),
+    ...unapprovedNotices(loaded),
+    ...replacedNotices(loaded),
+  ];
+}
+
+/** Returns messages about plugins that are not used although they are enabled. */
+function pluginNotices({ diagnostics }: AgentCatalog): readonly string[] {
+  return diagnostics.filter(isPluginProblem).map(formatDiagnostic);
+}
+
+/** Returns problems with settings that name an agent that does not exist. */
+export function settingsProblems({ diagnostics }: AgentCatalog): readonly Diagnostic[] {
+  return diagnostics.filter(({ code }) => code === "switched_nothing_off" || code === "replaces_nothing");
 }
 
 function replacedNotices({ catalog }: AgentCatalog): readonly string[] {

@@ -1,4 +1,5 @@
 import { type BuiltInChoice, builtInAgents, type Catalog, type CatalogEntry } from "../../definitions/index.ts";
+import { misspelledName } from "../../lib/index.ts";
 import type { Diagnostic, LoadedSettings, SettingsOrigin } from "../../protocol/index.ts";
 
 /** A built-in agent that settings disable. */
@@ -69,13 +70,20 @@ function unreadSettings(problem: string): Diagnostic {
 }
 
 function switchedNothingOff({ name, file = "settings" }: { name: string; file?: string | undefined }): Diagnostic {
+  const meant = misspelledName(
+    name,
+    builtInAgents().map(({ definition }) => definition.name),
+  );
   return {
     severity: "warning",
     file,
     line: 1,
     code: "switched_nothing_off",
     message: `"agents": {"${name}": false} has no effect: no built-in agent has this name.`,
-    fix: `To prevent an agent from being used, deny it: "permissions": {"deny": ["Task(${name})"]}.`,
+    fix:
+      meant === undefined
+        ? `To prevent an agent from being used, deny it: "permissions": {"deny": ["Task(${name})"]}.`
+        : `Did you mean "${meant}"?`,
   };
 }
 

@@ -18,11 +18,11 @@ import { runCallback } from "../session/with-callback.ts";
 import { type AgentCatalog, type CatalogAgent, createAgentCatalog } from "./agent-catalog.ts";
 import {
   agentNotices,
+  catalogNotices,
   contextNotices,
   definitionNotices,
   formatDiagnostic,
   missingSessionAgent,
-  projectNotices,
   skillNotices,
   unknownAgent,
 } from "./agent-diagnostics.ts";
@@ -198,7 +198,7 @@ async function resolveDefinitions(
     nearest: loaded.catalog.nearest,
     snapshot,
     skillCatalog: createSkillCatalog(snapshot.skills),
-    warnings: projectNotices(loaded),
+    warnings: catalogNotices(loaded),
     find: async (wanted) => {
       const found = loaded.catalog.find(wanted)?.agent;
       return found && availableAgent(found, { loaded, worker, docsDirectory: facts.docsDirectory, projectContext });
@@ -207,7 +207,7 @@ async function resolveDefinitions(
   const name = mainName(options.agent, before);
   const found = name === undefined ? undefined : await agents.find(name);
   if (found !== undefined) {
-    const notices = new Set([...givenNotices, ...found.notices, ...agentNotices(loaded), ...projectNotices(loaded)]);
+    const notices = new Set([...givenNotices, ...found.notices, ...agentNotices(loaded), ...catalogNotices(loaded)]);
     return { ...found, prompt: found.prompt(cwd), notices: [...notices], agents, project: snapshot };
   }
   // If the main agent's file is deleted while the session is open, the agent stays as it is.
@@ -218,7 +218,7 @@ async function resolveDefinitions(
     ...givenNotices,
     ...contextNotices(loaded),
     ...agentNotices(loaded),
-    ...projectNotices(loaded),
+    ...catalogNotices(loaded),
     ...skillNotices(loaded),
   ];
   return { projectContext, skills: [], readableRoots: snapshot.skillRoots, notices, agents, project: snapshot };

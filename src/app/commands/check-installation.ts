@@ -2,7 +2,8 @@ import { execFile } from "node:child_process";
 import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
-import { describeError, errorCode, formatBytes, homeDirectory, nearest } from "../../lib/index.ts";
+import { installedPlugins, isPluginProblem } from "../../definitions/index.ts";
+import { describeError, errorCode, formatBytes, homeDirectory, nearest, plural } from "../../lib/index.ts";
 import { listModels, type ProviderChoice, resolveProvider } from "../../model/index.ts";
 import type { ProjectSettings, Settings } from "../../protocol/index.ts";
 import { findRipgrep, type Search, searchEngineFor } from "../../tools/index.ts";
@@ -10,7 +11,7 @@ import { checkHome } from "../../transcript/index.ts";
 import { readProjectSettings, sandboxSettings } from "../../worker/index.ts";
 import { createSandbox } from "../../workspace/index.ts";
 import { loadAgentCatalog } from "../agents/agent-catalog.ts";
-import { seeWhy, unloadedSummary } from "../agents/agent-diagnostics.ts";
+import { hasUnreadAgents, isAbout, seeWhy, settingsProblems, unloadedSummary } from "../agents/agent-diagnostics.ts";
 import type { Environment } from "../directories.ts";
 import { VERSION } from "../version.ts";
 import { ruleProblems } from "./permissions.ts";
@@ -57,7 +58,8 @@ export async function checkInstallation(options: InstallationOptions): Promise<r
     checkNode(process.versions.node),
     ...checkSettings(loaded, home),
     checkTrust(loaded),
-    agents,
+    ...agents,
+    ...checkPlugins(home),
     checkProvider(choice),
     ...connection,
     checkRipgrep(environment),
@@ -105,13 +107,47 @@ function checkTrust({ trusted, untrusted }: ProjectSettings): Finding {
   return { name, status: "ok", found };
 }
 
-async function checkAgentFiles({ home, cwd, environment }: InstallationOptions): Promise<Finding> {
+async function checkAgentFiles({ home, cwd, environment }: InstallationOptions): Promise<readonly Finding[]> {
   const name = "agents";
   const loaded = await loadAgentCatalog({ home, cwd, environment, trust: false });
+  const { catalog, diagnostics, snapshot } = loaded;
+  const own = catalog.agents.filter(({ definition }) => definition.source !== "built-in");
+  const doubtful = own.filter(({ definition }) =>
+    diagnostics.some((each) => each.severity === "warning" && isAbout(each, definition)),
+  );
   const unloaded = unloadedSummary(loaded);
-  if (unloaded !== undefined) return { name, status: "warn", found: unloaded, cure: seeWhy };
-  const own = loaded.catalog.agents.filter(({ definition }) => definition.source !== "built-in").length;
-  return { name, status: "ok", found: own === 0 ? "only the built-in ones" : `${own} besides the built-in ones` };
+  const names = doubtful.map(({ definition }) => definition.name).join(", ");
+  const problems = [
+    ...(unloaded === undefined ? [] : [unloaded]),
+    ...(doubtful.length === 0 ? [] : [`${plural(doubtful.length, "agent")} may not do what you expect: ${names}`]),
+  ];
+  const unused = settingsProblems(loaded).map(
+    ({ file, message, fix = "Correct the file." }): Finding => ({
+      name,
+      status: "warn",
+      found: `${file}: ${message}`,
+      cure: fix,
+    }),
+  );
+  const findings = [...problems.map((found): Finding => ({ name, status: "warn", found, cure: seeWhy })), ...unused];
+  if (findings.length > 0) return findings;
+  const unread = hasUnreadAgents(snapshot) ? "; this directory's own were not read, because it is not trusted" : "";
+  const count = own.length === 0 ? "only the built-in ones" : `${own.length} besides the built-in ones`;
+  return [{ name, status: "ok", found: `${count}${unread}` }];
+}
+
+/** Checks installed plugins. If there are none, there is nothing to report. */
+function checkPlugins(home: string): readonly Finding[] {
+  const name = "plugins";
+  const { plugins, problem } = installedPlugins(home);
+  const problems = [...(problem === undefined ? [] : [problem]), ...plugins.flatMap((each) => each.diagnostics)];
+  const findings = problems.filter(isPluginProblem).map(({ file, line, message, fix }): Finding => {
+    const cure = fix ?? `Correct the file, or remove the plugin with "retinue plugins remove".`;
+    return { name, status: "fail", found: `${file}:${line}: ${message}`, cure };
+  });
+  if (findings.length > 0 || plugins.length === 0) return findings;
+  const enabled = plugins.filter(({ state }) => state === "enabled").length;
+  return [{ name, status: "ok", found: `${enabled} of ${plugins.length} enabled` }];
 }
 
 function chooseProvider({ environment, provider, model }: InstallationOptions, settings: Settings): ProviderChoice {

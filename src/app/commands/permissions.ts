@@ -1,17 +1,19 @@
 import { MAIN_TYPE } from "../../agents/index.ts";
 import { judgeCall } from "../../executor/index.ts";
-import { homeDirectory, UserError } from "../../lib/index.ts";
+import { homeDirectory, nearest, UserError } from "../../lib/index.ts";
 import { checkRules } from "../../permissions/index.ts";
 import {
   type AgentDefinition,
   canonicalToolName,
   type Decision,
+  isKnownTool,
   type JsonObject,
   type PermissionMode,
   type Policy,
   type ProjectSettings,
   type Rule,
   type SettingsOrigin,
+  toolNames,
 } from "../../protocol/index.ts";
 import { checkSettings } from "../../settings/index.ts";
 import type { ProjectSettingsOptions } from "../../worker/index.ts";
@@ -147,6 +149,11 @@ function parseCall(text: string): CallText {
     return { ok: false, message: `${JSON.stringify(text)} is not a call`, cure };
   }
   const tool = canonicalToolName(name);
+  if (!isKnownTool(name)) {
+    const [meant] = nearest(name, toolNames);
+    const cure = meant === undefined ? `Tools: ${toolNames.join(", ")}.` : `Did you mean "${meant}"?`;
+    return { ok: false, message: `There is no tool "${name}"`, cure };
+  }
   const given = body?.trim() ?? "";
   if (given.startsWith("{")) return readJson(tool, given);
   return { ok: true, tool, input: inputs[tool]?.(given) ?? {} };

@@ -33,7 +33,7 @@ it("loses no plugin when several processes add and enable plugins at once", asyn
   const ended = adders.map((adder) => once(adder, "exit"));
   for (const adder of adders) adder.stdin.end();
   expect(await Promise.all(ended)).toEqual(adders.map(() => [0, null]));
-  const { plugins } = listPlugins(home);
+  const plugins = listPlugins(home);
   expect(plugins.map(({ name, state }) => `${name} ${state}`).sort()).toEqual(
     names.map((name) => `${name} enabled`).sort(),
   );

@@ -2,8 +2,8 @@ import { mkdtempSync, rmSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import {
+  describeRecordsProblem,
   type InstalledPlugin,
-  type InstalledPlugins,
   installedPlugins,
   installPlugin,
   type Plugin,
@@ -19,8 +19,11 @@ import type { Environment } from "../directories.ts";
 
 export type { InstalledPlugin, Plugin };
 
-export function listPlugins(home: string): InstalledPlugins {
-  return installedPlugins(home);
+/** Returns all installed plugins. Throws a `UserError` if their records can't be read. */
+export function listPlugins(home: string): readonly InstalledPlugin[] {
+  const { plugins, problem } = installedPlugins(home);
+  if (problem !== undefined) throw refusal(describeRecordsProblem(problem));
+  return plugins;
 }
 
 export interface AddedPlugin {
@@ -99,7 +102,7 @@ type Records = Map<string, { source: string; hash: string; enabled: boolean }>;
 
 function recordsWith(home: string, name: string): Records {
   const { records, problem } = readPluginRecords(home);
-  if (problem !== undefined) throw refusal(`${problem} Fix or delete the file.`);
+  if (problem !== undefined) throw refusal(describeRecordsProblem(problem));
   if (records.has(name)) return new Map(records);
   const meant = nearest(name, records.keys())[0];
   const cure = meant === undefined ? '"retinue plugins list" shows the installed plugins.' : `Did you mean "${meant}"?`;

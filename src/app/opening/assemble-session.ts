@@ -148,7 +148,7 @@ async function assembleWithServers(
         ...hooks.notices,
         ...verification.notices,
         ...tools.notices,
-        ...transcript.problems.map(({ message }) => message),
+        ...transcript.problems.map(({ file, line, message }) => `${file}:${Math.max(1, line)}: ${message}`),
       ],
     },
     runOptions: {

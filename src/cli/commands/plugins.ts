@@ -41,6 +41,10 @@ export async function plugins(argv: readonly string[]): Promise<number> {
         await output.write(renderDiagnostics(diagnostics));
         return exitCodes.failed;
       }
+      if (!command.yes && !process.stdin.isTTY) {
+        await output.write(describeContents(plugin));
+        throw usageError("There is no terminal to confirm on", `Use: retinue plugins enable ${plugin.name} --yes`);
+      }
       await output.write(await enable(plugin, { home, yes: command.yes }));
       return exitCodes.succeeded;
     }
@@ -93,15 +97,18 @@ function parsePlugins(argv: readonly string[]): PluginsCommand | HelpRequest {
 
 /** Shows a plugin's contents before it is approved. Without a terminal, the plugin stays disabled. */
 async function enable(plugin: Plugin, { home, yes }: { home: string; yes: boolean }): Promise<string> {
-  const brings = `${stripControls(plugin.name)} contains:\n${contentsOf(plugin)
-    .map((line) => `  ${showExactly(line)}\n`)
-    .join("")}`;
+  const brings = describeContents(plugin);
   const waiting = `It is disabled. To enable it: retinue plugins enable ${plugin.name} --yes\n`;
   if (!yes && !process.stdin.isTTY) return brings + waiting;
   if (!yes && !(await confirm(`${brings}Enable it?`))) return waiting;
   refuseAgentCommand("enable a plugin");
   await enablePlugin(home, { name: plugin.name, hash: plugin.hash });
   return `${yes ? brings : ""}${plugin.name} is enabled.\n`;
+}
+
+function describeContents(plugin: Plugin): string {
+  const lines = contentsOf(plugin).map((line) => `  ${showExactly(line)}\n`);
+  return `${stripControls(plugin.name)} contains:\n${lines.join("")}`;
 }
 
 function contentsOf({ root, agentFiles, skillFiles, commandFiles, hooks, mcpServers, dependencies }: Plugin): string[] {
@@ -121,21 +128,19 @@ async function list(
   json: boolean,
   { home, write }: { home: string; write: (text: string) => Promise<void> },
 ): Promise<number> {
-  const { plugins: found, problem } = listPlugins(home);
+  const found = listPlugins(home);
   const diagnostics = found.flatMap((each) => each.diagnostics);
-  if (json) await write(`${JSON.stringify({ plugins: found.map(describe), diagnostics, problem }, null, 2)}\n`);
+  if (json) await write(`${JSON.stringify({ plugins: found.map(describe), diagnostics }, null, 2)}\n`);
   else {
     const none = 'There are no plugins. "retinue plugins add" takes a directory or a git URL.\n';
-    await write(found.length === 0 && problem === undefined ? none : tableOf(found));
-    await write(problem === undefined ? "" : `${problem}\n`);
+    await write(found.length === 0 ? none : tableOf(found));
     const isShown = ({ severity, code }: Diagnostic): boolean => severity !== "notice" || code === "unsupported_parts";
     await write(renderDiagnostics(diagnostics.filter(isShown)));
   }
-  return problem === undefined ? exitCodes.succeeded : exitCodes.failed;
+  return exitCodes.succeeded;
 }
 
 function tableOf(found: readonly InstalledPlugin[]): string {
-  if (found.length === 0) return "";
   const head = ["PLUGIN", "VERSION", "STATE", "BRINGS", "NEEDS", "FROM"];
   const rows = found.map(({ name, state, plugin, record }) => [
     name,

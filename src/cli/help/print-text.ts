@@ -1,4 +1,5 @@
 import { VERSION } from "../../app/index.ts";
+import { createOutput } from "../output.ts";
 import { helpFor } from "./help.ts";
 
 /**
@@ -7,5 +8,5 @@ import { helpFor } from "./help.ts";
  */
 export function printText([first]: readonly string[]): void {
   const isHelp = first === "--help" || first === "-h";
-  process.stdout.write(isHelp ? helpFor("retinue") : `${VERSION}\n`);
+  void createOutput(process.stdout).write(isHelp ? helpFor("retinue") : `${VERSION}\n`);
 }

@@ -20,7 +20,12 @@ export interface InstalledPlugin {
 export interface InstalledPlugins {
   readonly plugins: readonly InstalledPlugin[];
   /** Explains why no plugins are used; undefined if there is no problem. */
-  readonly problem?: string | undefined;
+  readonly problem?: Diagnostic | undefined;
+}
+
+/** Returns whether a diagnostic says that a plugin, or all of them, can't be used. */
+export function isPluginProblem({ severity, code }: Diagnostic): boolean {
+  return severity === "error" && /^(plugins?_|manifest_|no_manifest$)/.test(code);
 }
 
 /** Reads every installed plugin, sorted by name. If none is installed, this only checks whether one file exists. */
@@ -57,7 +62,13 @@ function readInstalled(
     return { name, record, state: "broken", diagnostics: [gone] };
   }
   const { plugin, diagnostics } = readPlugin(root);
-  if (plugin === undefined) return { name, record, state: "broken", diagnostics };
+  if (plugin === undefined) {
+    const unusable = diagnostics.map((each) => ({
+      ...each,
+      message: `The plugin ${name} is not used. ${each.message}`,
+    }));
+    return { name, record, state: "broken", diagnostics: unusable };
+  }
   const found = { name, record, plugin };
   if (!record.enabled) return { ...found, state: "disabled", diagnostics };
   if (plugin.hash === record.hash) return { ...found, state: "enabled", diagnostics };
@@ -80,7 +91,7 @@ export async function installPlugin(
   { home, source }: { readonly home: string; readonly source: string },
 ): Promise<InstallOutcome> {
   const { records, problem } = readPluginRecords(home);
-  if (problem !== undefined) return { ok: false, message: problem };
+  if (problem !== undefined) return { ok: false, message: describeRecordsProblem(problem) };
   const found = readPlugin(directory);
   if (found.plugin === undefined) return { ok: false, message: describeAll(found.diagnostics) };
   const { name } = found.plugin;
@@ -136,20 +147,36 @@ export interface PluginRecord {
 export interface PluginRecords {
   readonly records: ReadonlyMap<string, PluginRecord>;
   /** Explains why the file can't be read. In that case no plugin is used. */
-  readonly problem?: string | undefined;
+  readonly problem?: Diagnostic | undefined;
 }
 
 export function readPluginRecords(home: string): PluginRecords {
   const file = recordsFile(home);
+  const unreadable = (line: number, reason: string): PluginRecords => ({
+    records: new Map(),
+    problem: {
+      severity: "error",
+      file,
+      line,
+      code: "plugins_unreadable",
+      message: `No plugin is used, because this file can't be read: ${reason}.`,
+      fix: 'Correct the file, or delete it and add the plugins again with "retinue plugins add".',
+    },
+  });
   try {
     const parsed = parseJsonc(readFileSync(file, "utf8"));
-    if (!("error" in parsed)) return recordsOf(parsed.value, file);
-    const { line, column, message } = parsed.error;
-    return { records: new Map(), problem: `${file}:${line}:${column} can't be read: ${message}.` };
+    if ("error" in parsed) return unreadable(parsed.error.line, parsed.error.message);
+    const records = recordsOf(parsed.value);
+    return records === undefined ? unreadable(1, 'it has no "plugins" object') : { records };
   } catch (error) {
     if (errorCode(error) === "ENOENT") return { records: new Map() };
-    return { records: new Map(), problem: `${file} can't be read: ${errorCode(error)}.` };
+    return unreadable(1, errorCode(error) ?? String(error));
   }
+}
+
+/** Describes unreadable records in one line. */
+export function describeRecordsProblem({ file, line, message, fix }: Diagnostic): string {
+  return `${file}:${line}: ${message} ${fix}`;
 }
 
 export async function writePluginRecords(home: string, records: ReadonlyMap<string, PluginRecord>): Promise<void> {
@@ -162,15 +189,14 @@ function recordsFile(home: string): string {
   return join(home, "plugins.json");
 }
 
-function recordsOf(value: unknown, file: string): PluginRecords {
+/** Returns the records in a parsed file; undefined if it has none. */
+function recordsOf(value: unknown): PluginRecords["records"] | undefined {
   const { plugins } = (value ?? {}) as { plugins?: unknown };
-  if (typeof plugins !== "object" || plugins === null) {
-    return { records: new Map(), problem: `${file} has no "plugins" object.` };
-  }
+  if (typeof plugins !== "object" || plugins === null) return undefined;
   const records = new Map<string, PluginRecord>();
   for (const [name, record] of Object.entries(plugins as Record<string, Partial<PluginRecord> | null>)) {
     if (!isPluginName(name) || typeof record?.hash !== "string") continue;
     records.set(name, { source: String(record.source ?? ""), hash: record.hash, enabled: record.enabled === true });
   }
-  return { records };
+  return records;
 }

@@ -130,7 +130,7 @@ describe("installPlugin", () => {
     const home = place({ "plugins.json": '{"plugins": {' });
     expect(installedPlugins(home)).toMatchObject({
       plugins: [],
-      problem: expect.stringMatching(/plugins\.json:1:\d+ can't be read/),
+      problem: { file: join(home, "plugins.json"), line: 1, code: "plugins_unreadable" },
     });
     const from = place({ [manifest]: '{"name": "kit"}' });
     expect(await installPlugin(from, { home, source: "" })).toMatchObject({ ok: false });

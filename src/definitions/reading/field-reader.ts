@@ -48,6 +48,8 @@ export interface FieldReaderRequest<Name extends string> {
   readonly kind?: "agent" | "skill" | undefined;
   /** Syntax for suggested fixes. Defaults to YAML. */
   readonly syntax?: FieldSyntax | undefined;
+  /** True if the definition is not in a file: a program or the command line contains it. */
+  readonly definedInCode?: boolean | undefined;
 }
 
 export type AgentFieldReader = FieldReader<AgentField>;
@@ -59,6 +61,7 @@ export class FieldReader<Name extends string> {
   readonly unknown: JsonObject | undefined;
   readonly unknownFields: readonly Field[];
   readonly syntax: FieldSyntax;
+  readonly definedInCode: boolean;
   readonly #file: string;
   readonly #kind: "agent" | "skill";
   readonly #byName = new Map<Name, Field>();
@@ -67,6 +70,7 @@ export class FieldReader<Name extends string> {
   constructor(request: FieldReaderRequest<Name>) {
     const { file, fields, names, strict, diagnostics, kind = "agent", syntax = yamlSyntax } = request;
     this.syntax = syntax;
+    this.definedInCode = request.definedInCode === true;
     this.#kind = kind;
     this.#file = file;
     this.diagnostics = diagnostics;

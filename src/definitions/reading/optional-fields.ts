@@ -22,7 +22,7 @@ import {
 } from "./field-values.ts";
 import { ignoreInPlugin } from "./permission-fields.ts";
 import { readToolList, splitList } from "./tool-list.ts";
-import { warnOfUnknownTools } from "./unknown-tools.ts";
+import { checkToolNames } from "./unknown-tools.ts";
 
 type OptionalReader = (reader: AgentFieldReader, source: DefinitionSource) => unknown;
 
@@ -108,7 +108,7 @@ function readNames(reader: AgentFieldReader, name: "requiredTools" | "skills"): 
   if (field === undefined || isEmpty(field)) return undefined;
   const list = readToolList(field);
   if (list === undefined) wrongType(reader, field, "names separated by commas, or a list of names");
-  else if (name === "requiredTools") warnOfUnknownTools(reader, name, list.listed);
+  else if (name === "requiredTools") checkToolNames(reader, name, { granted: list.listed });
   return list?.listed;
 }
 

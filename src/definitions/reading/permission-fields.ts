@@ -9,7 +9,7 @@ import {
 import type { AgentField } from "./field-names.ts";
 import type { AgentFieldReader, Field } from "./field-reader.ts";
 import { booleanOf, describe, isEmpty, textOf } from "./field-values.ts";
-import { warnOfUnknownTools } from "./unknown-tools.ts";
+import { checkToolNames } from "./unknown-tools.ts";
 
 const ownModes = Object.fromEntries(permissionModes.map((mode) => [fold(mode), mode]));
 
@@ -146,8 +146,12 @@ export function readPermission(reader: AgentFieldReader): readonly CompactRule[]
       message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more rights than intended.`,
       fix: permissionFixes[reader.syntax.form],
     });
-  const tools = (rules ?? []).map(({ tool }) => tool);
-  warnOfUnknownTools(reader, "permission", tools);
+  const toolsWith = (isMeant: (effect: Effect) => boolean): readonly string[] =>
+    (rules ?? []).filter(({ effect }) => isMeant(effect)).map(({ tool }) => tool);
+  checkToolNames(reader, "permission", {
+    granted: toolsWith((effect) => effect === "allow"),
+    withheld: toolsWith((effect) => effect !== "allow"),
+  });
   return rules;
 }
 

@@ -388,10 +388,9 @@ describe("permission fields", () => {
 
   it.each([
     ["tools: Read, Baash", "tools", "Baash", "Bash"],
-    ["disallowedTools: Baash(ls)", "disallowedTools", "Baash", "Bash"],
-    ["permission: {Baash: deny}", "permission", "Baash", "Bash"],
+    ["disallowedTools: WebSea", "disallowedTools", "WebSea", "WebSearch"],
+    ["permission: {Baash: allow}", "permission", "Baash", "Bash"],
     ["required-tools: [Grpe]", "required-tools", "Grpe", "Grep"],
-    ["tools: {Read: true, wrte: false}", "tools", "wrte", "Write"],
   ])("cause a warning if an entry names no tool: %s", async (line, field, tool, meant) => {
     const { definition, diagnostics } = await read(`---\nname: a\ndescription: Does it.\n${line}\n---\n`);
     expect(definition).toBeDefined();
@@ -406,6 +405,33 @@ describe("permission fields", () => {
         fix: `Did you mean "${meant}"?`,
       },
     ]);
+  });
+
+  it.each([
+    ["disallowedTools: Baash(ls)", "disallowedTools", "Baash", "Bash"],
+    ["disallowedTools: Read, Wrte", "disallowedTools", "Wrte", "Write"],
+    ["permission: {Baash: deny}", "permission", "Baash", "Bash"],
+    ["permission: {Baash: {'ls *': ask}}", "permission", "Baash", "Bash"],
+    ["tools: {Read: true, wrte: false}", "tools", "wrte", "Write"],
+  ])("prevent loading if a misspelled tool would not be withheld: %s", async (line, field, tool, meant) => {
+    const { definition, diagnostics } = await read(`---\nname: a\ndescription: Does it.\n${line}\n---\n`);
+    expect(definition).toBeUndefined();
+    expect(diagnostics).toEqual([
+      {
+        severity: "error",
+        file: expect.stringContaining(".md"),
+        line: 4,
+        code: "misspelled_tool",
+        message: expect.stringContaining(`"${field}" names "${tool}", which is not a tool. The agent is not loaded`),
+        fix: `Did you mean "${meant}"?`,
+      },
+    ]);
+  });
+
+  it("lose the opening quote of a value that has no closing one", async () => {
+    const { definition, diagnostics } = await read('---\nname: a\ndescription: "Finds names.\ntools: Read\n---\n');
+    expect(definition).toMatchObject({ description: "Finds names.", tools: ["Read"] });
+    expect(diagnostics).toMatchObject([{ severity: "warning", code: "yaml_error", line: 3 }]);
   });
 
   it("accept aliases, patterns, MCP tools and tools of compatible programs", async () => {

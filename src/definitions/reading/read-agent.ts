@@ -17,7 +17,7 @@ import { optionalFields, targets } from "./optional-fields.ts";
 import { readPermission, readPermissionMode } from "./permission-fields.ts";
 import { readFrontmatter } from "./read-frontmatter.ts";
 import { hasControls, readToolList, type ToolList } from "./tool-list.ts";
-import { warnOfUnknownTools } from "./unknown-tools.ts";
+import { checkToolNames } from "./unknown-tools.ts";
 
 export interface DefinitionFile {
   readonly bytes: Uint8Array;
@@ -86,7 +86,15 @@ const strictFields = new Set<AgentField>([
 export function readAgentFields(request: AgentFields): ReadAgent {
   const { file, diagnostics, source, plugin, defaultName, body } = request;
   const { fields, syntax = yamlSyntax } = request;
-  const reader = new FieldReader({ file, fields, diagnostics, names: agentFieldNames, strict: strictFields, syntax });
+  const reader = new FieldReader({
+    file,
+    fields,
+    diagnostics,
+    names: agentFieldNames,
+    strict: strictFields,
+    syntax,
+    definedInCode: source === "flag",
+  });
   const name = readName(reader, () => defaultName(file));
   const definition: Draft = { name, description: readDescription(reader), source, file };
   if (plugin !== undefined) definition.plugin = plugin;
@@ -238,6 +246,9 @@ function readRightsList(reader: AgentFieldReader, name: "tools" | "disallowedToo
       message: `"${field.key}" is empty, so the agent has no tools.`,
       fix: `Delete the ${syntax.unit} to inherit all tools, or write ${syntax.entry(field.key, [])} if it should have none.`,
     });
-  if (list !== undefined) warnOfUnknownTools(reader, name, [...list.listed, ...list.excluded]);
+  if (list === undefined) return undefined;
+  const { listed, excluded } = list;
+  const [granted, withheld] = name === "tools" ? [listed, excluded] : [excluded, listed];
+  checkToolNames(reader, name, { granted, withheld });
   return list;
 }

@@ -264,6 +264,7 @@ function asText(block: Block, line: number): Field {
 function unquote(text: string): string {
   const quote = text.charAt(0);
   if (text.length < 2 || (quote !== '"' && quote !== "'")) return text;
+  if (!text.slice(1).includes(quote)) return text.slice(1);
   if (!text.endsWith(quote)) return text;
   // Several quoted strings (`"a", "b"`) are not one quoted string.
   const inner = text.slice(1, -1);

@@ -1,5 +1,6 @@
 import { formatCount } from "../../lib/index.ts";
 import type { CallResult, Report } from "./job.ts";
+import { unsearchedIn } from "./results.ts";
 
 export const howToUseAModel =
   "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local one: --provider ollama --model NAME";
@@ -46,9 +47,13 @@ export function firstOf(lines: readonly string[], count: number): string[] {
   return left <= 0 ? [...lines] : [...lines.slice(0, count), `- and ${formatCount(left)} more`];
 }
 
-export function failedCallsSection(failed: readonly CallResult[]): string {
-  if (failed.length === 0) return "";
-  const lines = failed.map(({ call, text }) => `- ${nameOf(call)}: ${clip(text, 300)}`);
+/** Lists the calls that failed, and the files and directories that searches could not read. */
+export function unseenSection(failed: readonly CallResult[], succeeded: readonly CallResult[]): string {
+  const lines = [
+    ...failed.map(({ call, text }) => `- ${nameOf(call)}: ${clip(text, 300)}`),
+    ...succeeded.flatMap(({ text }) => unsearchedIn(text).map((entry) => `- ${entry}`)),
+  ];
+  if (lines.length === 0) return "";
   return `\n## What I could not see\n${firstOf([...new Set(lines)], 8).join("\n")}\n`;
 }
 

@@ -43,6 +43,7 @@ describe("parsing tool results", () => {
       totalLines: 1013,
       totalFiles: 4,
       left: 2,
+      unsearched: [],
     });
   });
 

@@ -37,6 +37,8 @@ export interface Counts {
   readonly totalLines: number;
   readonly totalFiles: number;
   readonly left: number;
+  /** Paths that could not be read, as far as they are known. */
+  readonly unsearched: readonly string[];
 }
 
 export function parseCounts(text: string): Counts {
@@ -53,6 +55,7 @@ export function parseCounts(text: string): Counts {
     totalLines: totals ? toNumber(totals[1]) : sum,
     totalFiles: totals ? toNumber(totals[2]) : files.length,
     left: leftOut(text),
+    unsearched: unsearchedIn(text).map((entry) => entry.replace(/ \([^)]*\)$/, "")),
   };
 }
 
@@ -98,6 +101,12 @@ export function parsePage(text: string): Page {
 /** Returns the text of a page without line numbers. */
 export function pageText(page: Page): string {
   return page.lines.map(({ text }) => text).join("\n");
+}
+
+/** Returns what a search could not read, each with the reason: `src/a.ts (Permission denied)`. */
+export function unsearchedIn(text: string): readonly string[] {
+  const list = /^\[Results are incomplete\. Could not search: (.*)\.\]$/m.exec(text)?.[1];
+  return list === undefined ? [] : list.split(/(?<=\)), |(?<=\)) (?=and [\d,]+ more$)/);
 }
 
 function linesOf(text: string): string[] {

@@ -8,11 +8,12 @@ import { type Directory, joinPath, type Survey } from "./survey-files.ts";
 const maxRows = 12;
 
 export function layoutLines({ path, top, survey, describe }: MapFindings): string[] {
-  const { directories } = survey;
+  const { directories, unsearched } = survey;
   const prefix = path === "." ? 0 : path.length + 1;
   const lines = directoryLines(directories, describe);
   const others = directories
     .filter(({ files, path: name }) => files === 0 && !name.slice(prefix).startsWith("."))
+    .filter(({ path: name }) => !unsearched.some((each) => each === name || each.startsWith(`${name}/`)))
     .map((directory) => `${directory.path.slice(prefix)}/`);
   if (others.length > 0) lines.push(`- without text files: ${clip(others.join(", "))}`);
   if (top.files.length > 0)
@@ -84,10 +85,11 @@ function pathsAfter(directories: readonly Directory[], count: number): string {
     .join(", ");
 }
 
-function totalLine({ total, complete, files }: Survey): string {
+function totalLine({ total, complete, files, unsearched }: Survey): string {
   if (total.lines === 0) return `- total: ${plural(total.files, "file")}; lines were not counted`;
+  const unread = unsearched.length === 0 ? "" : "; not all files could be read";
   const seen = complete ? "" : `; the lists of files below cover only ${formatCount(files.length)} of them`;
-  return `- total: ${plural(total.files, "text file")}, ${plural(total.lines, "line")}${seen}`;
+  return `- total: ${plural(total.files, "text file")}, ${plural(total.lines, "line")}${seen}${unread}`;
 }
 
 /** Formats a number of lines. Returns an empty string if lines could not be counted. */

@@ -23,6 +23,8 @@ export interface Survey {
   readonly total: Amount;
   /** False if the list of files is incomplete. Even then, the numbers in the fields below cover all files. */
   readonly complete: boolean;
+  /** Paths that could not be read. Their files are not part of the numbers. */
+  readonly unsearched: readonly string[];
   /** Number of files that are tests, judging by their names. Set only if the list of files is incomplete. */
   readonly tests?: number | undefined;
   readonly languages: readonly (Amount & { readonly name: string })[];
@@ -56,7 +58,7 @@ export function* countByNames(path: string): Generator<Step, Counts, readonly Ca
   const { names } = yield* callTools("Listing the files by name", { names: glob("**/*", path) });
   const { paths, left } = parsePaths(resultText(names));
   const files = paths.filter(isOwn).map((name) => ({ path: name, count: 0 }));
-  return { files, totalFiles: files.length + left, totalLines: 0, left: 0 };
+  return { files, totalFiles: files.length + left, totalLines: 0, left: 0, unsearched: [] };
 }
 
 export function isOwn(path: string): boolean {
@@ -119,6 +121,7 @@ export function* surveyFiles(
     files,
     total: { files: first.totalFiles, lines: first.totalLines },
     complete,
+    unsearched: first.unsearched,
     tests: complete ? undefined : tests,
     languages: complete || types.length === 0 ? languagesOf(files) : types,
     directories,

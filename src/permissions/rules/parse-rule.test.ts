@@ -88,6 +88,8 @@ describe("checkRules", () => {
     expect(check("deny", "Bash(")[0]).toMatch(
       /^\/home\/u\/settings\.json: deny rule `Bash\(`.*applies to every use of Bash/,
     );
+    expect(check("allow", "Bash( ")[0]).toContain("the closing parenthesis is missing; write `Bash`");
+    expect(check("allow", "Bash(ls")[0]).toContain("the closing parenthesis is missing; write `Bash(ls)`");
     expect(check("allow", "Bash(a && b:*)")[0]).toContain("not one simple command");
     expect(check("allow", "mcp__*")[0]).toContain("ignored");
     expect(check("allow", "Task(model:opus)")[0]).toContain("ignored");

@@ -43,7 +43,8 @@ export function parseRule(text: string, form?: Rule["form"]): ParsedRule | RuleP
   const rest = trimmed.slice(name.length);
   if (rest === "") return { ok: true, tool, target: { kind: "whole" } };
   if (rest.startsWith("(") && !rest.includes(")")) {
-    return problem(text, `the closing parenthesis is missing; write \`${trimmed})\``, tool);
+    const closed = rest.slice(1).trim() === "" ? tool : `${trimmed})`;
+    return problem(text, `the closing parenthesis is missing; write \`${closed}\``, tool);
   }
   if (!rest.startsWith("(") || !rest.endsWith(")")) {
     return problem(text, "put the specifier in parentheses right after the tool, as in `Bash(npm test)`", tool);

@@ -85,6 +85,15 @@ describe("a damaged transcript", () => {
     }
   });
 
+  it("is reported if it is empty", async () => {
+    const { session, lines } = await openedWith("");
+    expect(lines).toEqual([]);
+    expect(session.problems).toMatchObject([
+      { file: session.path, line: 0, message: expect.stringContaining("empty") },
+    ]);
+    await session.close();
+  });
+
   it("skips invalid lines in the middle and reports their positions", async () => {
     const content = `${lineText(1)}\n{"v":1,"id":"2"\n[]\n\n${lineText(3)}\n`;
     const { session, lines } = await openedWith(content);

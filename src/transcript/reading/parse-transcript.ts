@@ -27,6 +27,8 @@ export function parseTranscript(
 ): ParsedTranscript {
   const { records, bad, tornTail } = parseJsonLines(bytes);
   const problems: Problem[] = [];
+  if (bytes.length === 0 && before === 0)
+    problems.push({ file, line: 0, message: "The transcript is empty. If it had lines before, they are lost." });
   for (const { line, reason } of bad) {
     problems.push({ file, line, message: `Line ${line} can't be read: ${reason}. That part is skipped.` });
   }

@@ -46,7 +46,7 @@ const archive = (name: string): Attack =>
   });
 
 async function stateOf({ home }: AttackPlace, name: string): Promise<string | undefined> {
-  return listPlugins(home).plugins.find((each) => each.name === name)?.state;
+  return listPlugins(home).find((each) => each.name === name)?.state;
 }
 
 /** Runs a prompt with all enabled plugins. None of their hooks is run. */
@@ -61,10 +61,7 @@ describe("plugins", () => {
     "095": async (place) => {
       await enable(place, plugin(place, "one", { "hooks/hooks.json": { hooks: stop } }));
       await enable(place, plugin(place, "two", { "hooks/hooks.json": { hooks: stop }, "agents/tester.md": "" }));
-      const kept = listPlugins(place.home).plugins.map((each) => [
-        each.name,
-        Object.keys(each.plugin?.hooks ?? {}).join(),
-      ]);
+      const kept = listPlugins(place.home).map((each) => [each.name, Object.keys(each.plugin?.hooks ?? {}).join()]);
       return kept.join(" ") === "one,Stop two,Stop" ? work(place) : "looser";
     },
     "096": async (place) => {
