@@ -1,26 +1,36 @@
-// Extracts structured data from all text files in a directory, four at a time, until the budget is used up.
+// Extracts structured data from all text files in a directory, four at a time, within one budget for all of them.
 import { readdir } from "node:fs/promises";
-import { run } from "retinue";
+import { openSession } from "retinue";
 import { z } from "zod";
 
 const [directory = "invoices", budget = "1"] = process.argv.slice(2);
 const output = z.object({ customer: z.string(), total: z.number() });
+const extractor = { description: "Extracts data from files.", prompt: "You extract data.", tools: ["Read"] };
+const session = await openSession({
+  agents: { extractor },
+  settings: { budget: { usd: Number(budget) } },
+});
 const files = (await readdir(directory)).filter((name) => name.endsWith(".txt")).sort();
-const limit = Number(budget);
-let spent = 0;
 let sum = 0;
 const problems: string[] = [];
 
+async function extract(file: string): Promise<void> {
+  const agent = await session.subagents.start("extractor", `Read ${directory}/${file} and extract the invoice.`, {
+    output,
+  });
+  const result = await agent.result;
+  if (result.output) sum += result.output.total;
+  else problems.push(`${file}: ${result.message}`);
+}
+
 async function work(): Promise<void> {
-  for (let file = files.shift(); file !== undefined && spent < limit; file = files.shift()) {
-    const prompt = `Read ${directory}/${file} and extract the invoice.`;
-    const settings = { budget: { usd: limit - spent } };
-    const result = await run(prompt, { systemPrompt: "You extract data.", allowedTools: ["Read"], settings, output });
-    spent += result.costUsd ?? 0;
-    if (result.output) sum += result.output.total;
-    else problems.push(`${file}: ${result.message}`);
+  for (let file = files.shift(); file !== undefined; file = files.shift()) {
+    // An agent that the budget no longer allows is not started.
+    await extract(file).catch((error) => problems.push(`${file}: ${error.message}`));
   }
 }
 await Promise.all([work(), work(), work(), work()]);
-console.log(`total ${sum}, ${problems.length} problems, ${files.length} files left, $${spent.toFixed(2)}`);
-for (const problem of problems) console.log(problem);
+const { costUsd } = await session.spent();
+console.log(`total ${sum}, ${problems.length} problems, $${costUsd.toFixed(2)}`);
+for (const problem of problems.sort()) console.log(problem);
+await session.close();

@@ -120,12 +120,10 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
 
 /** Returns the part of a receipt that the conversation does not already show, such as files that were not restored. */
 function untold(message: string): string {
-  return message
-    .replace(
-      /^The conversation is as it was before the prompt\.(?: Restored: .*?\.(?= Not restored: | The effects of |$))?\s*/s,
-      "",
-    )
-    .replace(/Not restored: [^(]* \(the `files` option is false\)\.\s*/g, "");
+  return message.replace(
+    /^The conversation is as it was before the prompt\.(?: Restored: .*?\.(?= Not restored: | The effects of |$))?\s*/s,
+    "",
+  );
 }
 
 /** Returns the main agent's permission mode. */

@@ -27,8 +27,14 @@ it("all are listed in README.md", () => {
   expect(names.filter((name) => !readme.includes(`(${name}.ts)`))).toEqual([]);
 });
 
+interface Start {
+  readonly files?: Readonly<Record<string, string>>;
+  /** Arguments of the program. */
+  readonly words?: readonly string[];
+}
+
 /** Starts an example in a repository, with a model API server. */
-async function start(name: string, script: Script, files: Readonly<Record<string, string>> = repository) {
+async function start(name: string, script: Script, { files = repository, words = [] }: Start = {}) {
   const base = realpathSync(mkdtempSync(join(tmpdir(), "retinue-example-")));
   const cwd = join(base, "shop");
   for (const [file, content] of Object.entries(files)) {
@@ -38,7 +44,7 @@ async function start(name: string, script: Script, files: Readonly<Record<string
   const git = (...args: string[]) => execFileSync("git", args, { cwd, stdio: "pipe" });
   git("init", "-q", "--template=");
   const server = await createApiServer({ script });
-  const child = spawn(process.execPath, [programs.fileOf(name)], {
+  const child = spawn(process.execPath, [programs.fileOf(name), ...words], {
     cwd,
     env: { PATH: process.env["PATH"], HOME: base, PORT: "0", ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url },
     stdio: ["ignore", "pipe", "pipe"],
@@ -108,6 +114,9 @@ it("web-chat.ts streams answers, one session per visitor", async () => {
   expect(await post("ana")).toBe("Answer 1\n");
   expect(await post("ana")).toBe("Answer 2\n");
   expect(await post("bob")).toBe("Answer 1\n");
+  const empty = await fetch(`http://127.0.0.1:${port}/chat?visitor=ana`, { method: "POST", body: "" });
+  expect([empty.status, await empty.text()]).toEqual([400, "Write a message first."]);
+  expect(await post("ana")).toBe("Answer 3\n");
   child.kill("SIGTERM");
   expect((await ended).stderr).toBe("");
 });
@@ -138,9 +147,24 @@ it("extract.ts extracts data from 100 files", async () => {
       // One of the models never gives a valid answer.
       return { content: number === 13 ? "Unreadable." : JSON.stringify({ customer: "c", total: number }) };
     },
-    files,
+    { files },
   );
   const { stdout, code } = await ended;
   expect(code).toBe(0);
-  expect(stdout).toMatch(/^total 4937, 1 problems, 0 files left, \$0\.\d\d\n013\.txt: The answer does not match/);
+  expect(stdout).toMatch(/^total 4937, 1 problems, \$0\.\d\d\n013\.txt: The answer does not match/);
+}, 60_000);
+
+it("extract.ts stays within its budget, and reports every file that it could not pay for", async () => {
+  const names = Array.from({ length: 20 }, (_, index) => `${String(index).padStart(3, "0")}.txt`);
+  const usage = { inputTokens: 15_000, outputTokens: 10 };
+  const { ended } = await start("extract", () => ({ content: JSON.stringify({ customer: "c", total: 1 }), usage }), {
+    files: Object.fromEntries(names.map((name) => [`invoices/${name}`, "Total: 1"])),
+    words: ["invoices", "0.25"],
+  });
+  const { stdout } = await ended;
+  const [, total = "", problems = "", cost = ""] = /^total (\d+), (\d+) problems, \$([\d.]+)\n/.exec(stdout) ?? [];
+  expect(Number(cost)).toBeLessThanOrEqual(0.25);
+  expect(Number(total)).toBeGreaterThan(0);
+  expect(Number(problems)).toBeGreaterThan(0);
+  expect(Number(total) + Number(problems)).toBe(20);
 }, 60_000);

@@ -1,6 +1,8 @@
+import { execFile } from "node:child_process";
 import { mkdirSync, mkdtempSync, readFileSync, rmSync, symlinkSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { promisify } from "node:util";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { z } from "zod";
 import {
@@ -15,6 +17,8 @@ import {
 } from "../../src/app/index.ts";
 import { type ApiServer, type Conversation, createApiServer, messagesOf, type Reply } from "../../src/testing/index.ts";
 import { asAfterKill, mainLines, newPlace, type Place } from "./delegation-place.ts";
+
+const sources = join(import.meta.dirname, "../../src");
 
 /** A tool defined by the program, which returns prices by product and records its calls. */
 function priceTool(calls: string[] = [], wait?: (signal: AbortSignal) => Promise<void>) {
@@ -228,6 +232,23 @@ describe("a tool that the program defines", () => {
     await begun;
     run.stop("interrupted");
     expect(await run.result).toMatchObject({ outcome: "stopped", facts: { toolCalls: { price_of: 1 } } });
+  });
+
+  it("does not keep the process alive after the session is closed, even if it never ends", async () => {
+    const program = `
+      import { defineTool, openSession } from ${JSON.stringify(join(sources, "index.ts"))};
+      import { createScriptedModel } from ${JSON.stringify(join(sources, "testing/index.ts"))};
+      const model = createScriptedModel([{ calls: [{ name: "wait", input: {} }] }]);
+      let session;
+      const input = { type: "object", properties: {} };
+      const run = () => (setTimeout(() => session.close(), 10), new Promise(() => {}));
+      const tools = [defineTool({ name: "wait", description: "Waits.", input, access: "none", run })];
+      session = await openSession({ model, tools, home: false });
+      console.log((await session.prompt("Wait.").result).outcome);
+    `;
+    const words = ["--import", "tsx", "--input-type=module", "--eval", program];
+    const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 30_000 });
+    expect(stdout).toBe("stopped\n");
   });
 
   it("has an unknown outcome after a crash, and works in the resumed session", async () => {

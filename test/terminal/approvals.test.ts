@@ -56,6 +56,24 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     server.assertDone();
   });
 
+  it("is not answered by a word that contains an answer's key: the word begins a prompt", async () => {
+    const server = await serve([{ content: [bash("touch made")] }, { content: "All done." }]);
+    const terminal = await openTerminal(server, { columns: 100, rows: 30 });
+    await say(terminal, "Go");
+    await terminal.waitFor(buttons);
+    for (const letter of ["w", "h", "y"]) await terminal.press(letter);
+    const screen = await terminal.waitFor("why");
+    expect(screen).toContain("Tab answers");
+    expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
+    await terminal.press("C-u");
+    await terminal.press("Tab");
+    await terminal.waitFor(buttons);
+    await terminal.press("y");
+    await terminal.waitFor("All done.");
+    expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
+    server.assertDone();
+  });
+
   it("names the agent that asks, at any depth, and ignores keys from a user who is typing", async () => {
     const task = {
       tool: "Task",

@@ -60,6 +60,8 @@ async function withinTime<T>(
   const reached = new AbortController();
   const timeout = new Error(`Timed out after ${formatDuration(limitMs)}.`);
   const timer = setTimeout(() => reached.abort(timeout), Math.min(limitMs, LONGEST_TIMER_MS));
+  // A tool that ignores the signal may never return, and its timer must not keep the process alive.
+  signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
   try {
     return await run(AbortSignal.any([signal, reached.signal]));
   } catch (error) {

@@ -223,7 +223,8 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     // Several presses can arrive at once.
     if (pressed.kind === "text" && /^ +$/.test(pressed.text)) offset += page;
     else if (pressed.kind === "text" && isAlone && /^(?:y+|a|e|n)$/.test(pressed.text)) choose(pressed.text);
-    else if (pressed.kind !== "key") return pressed.text.length === 1 && isAlone;
+    // Any other text begins a prompt. Its later letters must not answer the request either.
+    else if (pressed.kind !== "key") return false;
     else if (pressed.name === "down" || pressed.name === "enter") offset += 1;
     else if (pressed.name === "up") offset -= 1;
     else if (pressed.name === "pagedown") offset += page;

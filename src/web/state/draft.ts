@@ -1,20 +1,23 @@
-import { useRef, useState } from "react";
+import { useReducer } from "react";
 
 /** Sets a text, or computes it from the newest one. */
 type SetDraft = (change: string | ((before: string) => string)) => void;
 
-/** Unsent text, kept as long as the tab is open. It is stored at once, so that leaving the page does not lose it. */
+/**
+ * Unsent text, kept as long as the tab is open. It is stored at once, so that leaving the page does not lose it, and is
+ * always read for the current key: a message to one agent must never be shown as the message to another.
+ */
 export function useDraft(key: string): readonly [string, SetDraft] {
   const name = nameOf(key);
-  const [text, setText] = useState(() => sessionStorage.getItem(name) ?? "");
-  const newest = useRef(text);
+  const [, redraw] = useReducer((count: number) => count + 1, 0);
+  const read = (): string => sessionStorage.getItem(name) ?? "";
   const change: SetDraft = (given) => {
-    newest.current = typeof given === "string" ? given : given(newest.current);
-    if (newest.current === "") sessionStorage.removeItem(name);
-    else sessionStorage.setItem(name, newest.current);
-    setText(newest.current);
+    const text = typeof given === "string" ? given : given(read());
+    if (text === "") sessionStorage.removeItem(name);
+    else sessionStorage.setItem(name, text);
+    redraw();
   };
-  return [text, change];
+  return [read(), change];
 }
 
 export function hasDraft(key: string): boolean {

@@ -172,7 +172,7 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
     const parts = [
       "The conversation is as it was before the prompt.",
       ...(restored.length === 0 ? [] : [`Restored: ${restored.join(", ")}.`]),
-      ...kept.map(({ path, reason }) => `Not restored: ${path} (${reason}).`),
+      ...(files === false ? [] : kept.map(({ path, reason }) => `Not restored: ${path} (${reason}).`)),
       ...(commands.length === 0 ? [] : [notUndone(commands)]),
     ];
     return done(parts.join(" "));
