@@ -26,7 +26,8 @@ export function checkOptions<Options>(name: string, options: Options, types: Opt
 /** Throws a `UserError` if an option has a name from another library. `hints` says what to use instead. */
 export function checkNames(name: string, options: unknown, hints: Readonly<Record<string, string>>): void {
   for (const [option, hint] of Object.entries(hints))
-    if (isRecord(options) && option in options) throw optionError(`${capitalized(name)} has no option ${option}`, hint);
+    if (isRecord(options) && option in options)
+      throw optionError(`${capitalized(name)} has no option "${option}"`, hint);
 }
 
 export function optionError(message: string, cure: string): UserError {
@@ -99,7 +100,7 @@ function checkOption(name: string, option: string, { value, type }: CheckedValue
 function unknownOption(name: string, option: string, known: Iterable<string>): UserError {
   const [meant] = nearest(option, known);
   const cure = meant === undefined ? "docs/library.md lists its options." : `Did you mean ${meant}?`;
-  return optionError(`${capitalized(name)} has no option ${option}`, cure);
+  return optionError(`${capitalized(name)} has no option "${option}"`, cure);
 }
 
 /** Capitalizes the first letter. */

@@ -56,8 +56,8 @@ function resultBlock({ call, result }: CallState): ToolResultBlock {
 const forkedResult: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[forked]" }] };
 
 /**
- * Forked calls by their list of call ids. Siblings share the list, and therefore the calls and blocks, so a hundred
- * forks with a hundred calls each store them only once.
+ * Forked calls by their list of call ids. Siblings share the list, and therefore the calls and blocks: a hundred
+ * forks of a response with a hundred calls store those calls once.
  */
 const forkedByIds = new WeakMap<readonly CallId[], readonly CallState[]>();
 const forkedBlocks = new WeakMap<readonly CallState[], readonly ToolResultBlock[]>();

@@ -17,7 +17,7 @@ export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<GivenAnswer>;
 }
 
-/** Approval questions, their answers and commands in a session, from any process. They outlive this process. */
+/** Stores a session's approval questions, the answers to them, and the commands sent to the session. Any process can read and write it, and its contents outlive this process. */
 export interface Inbox {
   /** Adds a question. Resolves when other processes can see it. Has no effect if the question already exists. */
   request(question: ApprovalQuestion): Promise<void>;

@@ -99,7 +99,7 @@ describe("a session over HTTP", () => {
     expect(existsSync(join(at.cwd, "made"))).toBe(true);
   });
 
-  it("is kept when the server is restarted before its first prompt, with its client's choices", async () => {
+  it("keeps its client's options if the server is restarted before the first prompt", async () => {
     const place = newPlace();
     const api = await startApi([said("One.")]);
     const first = await startServer({ place, api });

@@ -47,7 +47,7 @@ function place(files: Readonly<Record<string, unknown>>): Place {
   return { root, cwd, read };
 }
 
-describe("before a project is trusted, its files can't loosen, set or run anything", () => {
+describe("before a project is trusted, its files can't relax permissions, change settings or run programs", () => {
   const files = rows.filter(({ family }) => family === "pre-trust-exec" || family === "self-trust");
   it.each(files.map((row) => [row.id, row] as const))("%s", (_, { setup }) => {
     const { settings, rules, problems } = place(setup.files).read();

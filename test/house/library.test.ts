@@ -32,6 +32,6 @@ it("an uncaught error prints a few lines, not the library", () => {
     cwd: root,
     encoding: "utf8",
   });
-  expect(stderr).toContain("UserError: openSession has no option modle");
+  expect(stderr).toContain('UserError: openSession has no option "modle"');
   expect(stderr.length).toBeLessThan(4000);
 });

@@ -75,7 +75,7 @@ it("rewind refuses unknown options, and keeps the files", async () => {
   await session.prompt("MAIN: go").result;
   const [prompt] = await session.prompts();
   await expect(session.rewind(prompt?.id ?? "", { file: false } as never)).rejects.toMatchObject({
-    message: "session.rewind has no option file",
+    message: 'session.rewind has no option "file"',
     cure: "Did you mean files?",
   });
   expect(existsSync(join(cwd, "made.txt"))).toBe(true);
@@ -209,28 +209,28 @@ describe("an error message", () => {
 
   it("names the option that limits the cost", async () => {
     const cure = "To limit the cost, use `settings: { budget: { usd: 1 } }`.";
-    expect(await opening({ budget: 1 })).toBe(`openSession has no option budget. ${cure}`);
-    expect(await failure(() => run("x", { maxCost: 1 } as never))).toBe(`run has no option maxCost. ${cure}`);
+    expect(await opening({ budget: 1 })).toBe(`openSession has no option "budget". ${cure}`);
+    expect(await failure(() => run("x", { maxCost: 1 } as never))).toBe(`run has no option "maxCost". ${cure}`);
   });
 
   it("names the tool, and the function that was called", async () => {
     expect(await failure(() => run("x", { outputs: {} } as never))).toBe(
-      "run has no option outputs. Did you mean output?",
+      'run has no option "outputs". Did you mean output?',
     );
     expect(await opening(null)).toMatch("openSession needs an object with options");
     expect(await failure(() => loadSettings({} as never))).toMatch("loadSettings needs the home option");
     const tool = { name: "stock", description: "", input: {}, run: () => "" };
     expect(await opening({ tools: [tool] })).toMatch('The description option of the tool "stock" can\'t be ""');
-    expect(await opening({ tools: [{ ...tool, more: 1 }] })).toMatch('The tool "stock" has no option more');
+    expect(await opening({ tools: [{ ...tool, more: 1 }] })).toMatch('The tool "stock" has no option "more"');
   });
 
   it("says what to use instead of names from other libraries", async () => {
     const { session } = await open({});
     expect(await failure(() => session.prompt("x", { schema: {} } as never))).toBe(
-      "session.prompt has no option schema. Use output.",
+      'session.prompt has no option "schema". Use output.',
     );
     expect(await failure(() => session.subagents.start("Explore", "x", { abortSignal: 1 } as never))).toBe(
-      "session.subagents.start has no option abortSignal. Use signal.",
+      'session.subagents.start has no option "abortSignal". Use signal.',
     );
     expect(await opening({ mcpServers: { a: { cmd: "a" } } })).toMatch("unknown field cmd. Did you mean command?");
     await session.close();

@@ -168,7 +168,7 @@ describe("an agent that the program starts", () => {
     });
     await expect(subagents.start("Explore", "x")).rejects.toThrow('There is no agent "Explore"');
     await expect(subagents.start("general-purpose", "")).rejects.toThrow("needs a prompt");
-    await expect(subagents.start("general-purpose", "x", { turns: 1 } as never)).rejects.toThrow("no option turns");
+    await expect(subagents.start("general-purpose", "x", { turns: 1 } as never)).rejects.toThrow('no option "turns"');
     await expect(subagents.start("general-purpose", "x", { output: { type: "strng" } })).rejects.toThrow("strng");
     await session.close();
   });

@@ -105,7 +105,7 @@ describe("an answer that must match a schema", () => {
   it("is refused immediately if its schema is invalid", async () => {
     const { session } = await open({ MAIN: [] });
     expect(() => session.prompt("MAIN: x", { output: "json" as never })).toThrow("output option of session.prompt");
-    expect(() => session.prompt("MAIN: x", { ouput: {} } as never)).toThrow("has no option ouput");
+    expect(() => session.prompt("MAIN: x", { ouput: {} } as never)).toThrow('has no option "ouput"');
     expect(() => session.prompt("MAIN: x", { output: z.object({ at: z.date() }) })).toThrow("JSON Schema");
     expect(() => session.prompt("MAIN: x", { output: { type: "strng" } })).toThrow(
       'The output option has an unknown type "strng"',

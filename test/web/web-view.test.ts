@@ -246,14 +246,23 @@ describe("the web view", () => {
     await expect.poll(isVisible).toBe(true);
   });
 
-  it("shows the same content after a reload in the middle of a run", async () => {
+  it("shows the same content after a reload in the middle of a run, with the unsent message to each agent", async () => {
+    await agent("^main").click();
+    await page.getByLabel("Message to the main agent").fill("For main");
     await agent("invoices").click();
+    await page.getByLabel("Message to invoices").fill("For invoices");
     const before = await tree();
     expect(before).toHaveLength(4);
     await page.reload();
     await approval("Bash").waitFor();
     await expect.poll(tree).toEqual(before);
     await page.getByRole("region", { name: "Agent details" }).getByText("main › invoices").waitFor();
+    expect(await page.getByLabel("Message to invoices").inputValue()).toBe("For invoices");
+    await page.getByLabel("Message to invoices").fill("");
+    await agent("^main").click();
+    expect(await page.getByLabel("Message to the main agent").inputValue()).toBe("For main");
+    await page.getByLabel("Message to the main agent").fill("");
+    await agent("invoices").click();
   });
 
   it.each(["dark", "light"] as const)(

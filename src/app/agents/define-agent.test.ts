@@ -18,9 +18,9 @@ function read(agents: Readonly<Record<string, unknown>>) {
 
 describe("an agent defined by a program", () => {
   it.each([
-    [{ instructions: "You check." }, "defineAgent has no option instructions", "Use prompt."],
-    [{ name: "checker" }, "defineAgent has no option name", "The key in the agents option"],
-    [{ tols: [] }, "defineAgent has no option tols", "Did you mean tools?"],
+    [{ instructions: "You check." }, 'defineAgent has no option "instructions"', "Use prompt."],
+    [{ name: "checker" }, 'defineAgent has no option "name"', "The key in the agents option"],
+    [{ tols: [] }, 'defineAgent has no option "tols"', "Did you mean tools?"],
     [{ tools: [{ name: "price" }] }, "The tools option of defineAgent", "your own tools belong in the tools option"],
     [{ model: 3 }, "The model option of defineAgent can't be 3", "Use a non-empty string."],
     [{ prompt: undefined }, "defineAgent needs the prompt option", "Use a non-empty string, or a function."],

@@ -37,7 +37,7 @@ describe("a folded session in parts", () => {
   });
 });
 
-/** Resets the number of changes to the spans, because a client counts its own. */
+/** Ignores `spans.version` in comparisons, because each client counts changes itself. */
 function plain(folded: FoldedSession): FoldedSession {
   return { ...folded, spans: { ...folded.spans, version: expect.any(Number) as never } };
 }

@@ -33,7 +33,7 @@ export interface ListedEntry {
 export interface CappedList {
   readonly text: string;
   readonly tokens: number;
-  /** True if every entry has a line, so that the caller can enumerate the names. */
+  /** True if every entry has its own line in the text, so that a caller can offer the names as an `enum`. */
   readonly complete: boolean;
   /** Entries sorted by name, as in the text. */
   readonly entries: readonly ListedEntry[];

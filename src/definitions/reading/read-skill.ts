@@ -15,7 +15,7 @@ export interface ReadSkill {
 }
 
 interface SkillFile extends DefinitionFile {
-  /** Name of a command, which needs no fields; undefined if the file is a SKILL.md. */
+  /** Name of the command if the file is a command file, which needs no frontmatter; undefined for a SKILL.md. */
   readonly command?: string | undefined;
 }
 

@@ -64,8 +64,8 @@ function start(limits: { readonly idleMs: number; readonly wallMs?: number }) {
   return { time, clocks, struck };
 }
 
-describe("a wall clock whose run continues", () => {
-  it("fires once, and the idle clock continues", () => {
+describe("the wall clock, if the run continues after the limit", () => {
+  it("fires once, and the idle clock keeps running", () => {
     const time = createTime();
     const struck: string[] = [];
     const { clock, timers } = time;
