@@ -390,8 +390,10 @@ describe("the web view", () => {
     expect(problems).toEqual([]);
   });
 
-  it("says that a session was deleted", async () => {
+  it("says that the server has no session with the id in a link", async () => {
     await page.goto(`${scene.url}/#/session/0197nothing`);
-    await page.getByText("This session was deleted").waitFor();
+    await page.getByText("There is no session with this id on this server").waitFor();
+    await page.getByText("It may have been deleted, or another server has it.").waitFor();
+    expect(await page.getByText("was deleted").count()).toBe(0);
   });
 });
