@@ -170,6 +170,14 @@ describe("the result of a call", () => {
     expect(outputLines(marked as never)).toEqual(["a", "b"]);
     expect(words({ exitCode: 2 }, { outcome: "error", ...text("a\n[Exit code 2.]") }, "Bash")).toBe("exit code 2");
   });
+
+  it("says that the output of a command was longer than the part whose lines are counted", () => {
+    const note = "[To see the full output (1.3 MB), open retinue://result/main_1_0 with Read or Grep.]";
+    for (const leftOut of ["1,262,895 bytes", "195,149 lines (1,262,895 characters)"]) {
+      const cut = text(`1\n2\n[… ${leftOut} left out …]\n200000\n${note}`);
+      expect(words({ exitCode: 0 }, cut, "Bash")).toBe("3 lines of a longer output");
+    }
+  });
 });
 
 describe("a report", () => {
