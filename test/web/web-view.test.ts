@@ -98,6 +98,10 @@ describe("the web view", () => {
     expect(await approval("Bash").locator(".reason").textContent()).toContain("this use of npm");
     await agent("cart").click();
     await page.getByText("I found the rounding in").waitFor();
+    // Only the main agent's details can stop all agents.
+    const details = page.getByRole("region", { name: "Agent details" });
+    await details.getByRole("button", { name: "Move to background" }).or(details.getByText("Make its")).waitFor();
+    expect(await details.getByRole("button", { name: /^Stop/ }).allTextContents()).toEqual(["Stop"]);
     const edit = page.locator(".call", { hasText: "Edit" });
     await edit.locator("summary").click();
     await edit.locator(".removed", { hasText: "-  return Math.round(price * 100) / 100;" }).waitFor();
