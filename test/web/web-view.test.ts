@@ -299,6 +299,7 @@ describe("the web view", () => {
     await page.locator("td", { hasText: "rounds ties to the even cent" }).waitFor();
     await page.locator(".hljs-comment", { hasText: "A tie goes to the even cent." }).waitFor();
     await agent("^main.*succeeded").waitFor();
+    await page.locator(".call summary", { hasText: /^–Task.*stopped, can be resumed/ }).waitFor();
     await expect.poll(() => page.title()).toMatch(/^Round prices .* · Retinue$/);
     expect(problems).toEqual([]);
   });

@@ -2,6 +2,7 @@ import { formatCount, plural } from "../../lib/portable.ts";
 import { canonicalToolName, NO_APPROVER } from "../../protocol/index.ts";
 import type { CallPart, CallResult } from "../view/items.ts";
 import { oneLine } from "./describe-call.ts";
+import { endWords } from "./words.ts";
 
 /** A call and its result, if it has one. */
 export type EndedCall = Pick<CallPart, "name" | "result" | "approval">;
@@ -18,6 +19,8 @@ export function resultWords(call: EndedCall): string {
     typeof details[name] === "number" ? (details[name] as number) : undefined;
   const exitCode = number("exitCode");
   if (exitCode !== undefined && exitCode !== 0) return `exit code ${exitCode}`;
+  if (isTask(call) && details["outcome"] === "stopped")
+    return endWords({ outcome: "stopped", reason: details["reason"] === "interrupted" ? "interrupted" : "stopped" });
   if (result.outcome !== "ok") return withReason(isTask(call) ? "failed" : result.outcome, resultText(call));
   const [added, removed] = [number("added"), number("removed")];
   if (added !== undefined && removed !== undefined) return `+${added} −${removed}`;

@@ -159,6 +159,8 @@ describe("the result of a call", () => {
     const failure =
       '<task_error agent="x" id="a1" status="failed">\nNo &lt;task_ tokens left.\n</task_error>\n[1 call]\n[Do x.]';
     expect(words({}, { outcome: "error", ...text(failure) }, "Task")).toBe("failed: No <task_ tokens left.");
+    const stopped = { status: "failed", outcome: "stopped", reason: "stopped" };
+    expect(words(stopped, { outcome: "error", ...text(failure) }, "Task")).toBe("stopped, can be resumed");
     const launched = { status: "async_launched" };
     expect(words(launched, text("Agent a1 is running in the background"), "Task")).toBe("in the background");
   });

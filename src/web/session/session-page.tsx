@@ -53,7 +53,7 @@ interface ShownSessionProps {
 }
 
 function ShownSession({ store, id, children }: ShownSessionProps): ReactNode {
-  const value = useMemo(() => ({ id, view: () => store.get().view }), [store, id]);
+  const value = useMemo(() => ({ id, view: () => store.get().view, subscribe: store.subscribe }), [store, id]);
   return <SessionContext value={value}>{children}</SessionContext>;
 }
 
