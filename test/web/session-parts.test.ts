@@ -254,6 +254,11 @@ it("omits messages that only repeat how a run ended", () => {
   const item = (kind: string, more: object = {}): Item => ({ kind, position: 0, at: 0, ...more }) as unknown as Item;
   const items = [item("error"), item("end", { reason: "parked" }), item("run"), item("error"), item("text")];
   expect(shownItems(items).map(({ kind }) => kind)).toEqual(["end", "error", "text"]);
+  const text = "anthropic can't be reached.";
+  const failed = item("end", { reason: "model_error", outcome: "failed", message: text });
+  expect(shownItems([item("error", { text }), failed])).toEqual([failed]);
+  const other = item("error", { text: "Another failure." });
+  expect(shownItems([other, failed])).toEqual([other, failed]);
 });
 
 it("does not wait for a value after the signal has fired", () => {
