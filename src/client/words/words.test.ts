@@ -54,13 +54,15 @@ describe("an agent's activity", () => {
       event: { type: "call.delta", turn: 1, index: 0, name: "Edit", json: "{" },
     };
     const retry = { attempt: 1, maxAttempts: 3, delayMs: 5, status: 500, error: "an\noverload" };
+    const cut = { ...retry, error: "The response ended early. Check the connection." };
     const steps: readonly [string, readonly (DurableEvent | SessionUpdate)[]][] = [
       ["starting", [started()]],
       ["waiting for the model", [started(), asked]],
       ["thinking", [started(), asked, live("thinking.delta")]],
       ["writing", [started(), asked, live("text.delta")]],
       ["preparing Edit", [started(), asked, live("text.delta"), json]],
-      ["trying again after an overload", [started(), asked, { type: "model.retried", turn: 1, retry }]],
+      ["retrying: an overload", [started(), asked, { type: "model.retried", turn: 1, retry }]],
+      ["retrying: the response ended early", [started(), asked, { type: "model.retried", turn: 1, retry: cut }]],
       ["finishing", [started(), asked, answered("All done.")]],
       ["idle", [started(), asked, answered("All done."), runEnded()]],
     ];
