@@ -380,6 +380,7 @@ describe("the web view", () => {
     await page.goto(`${scene.url}/#/session/output`);
     await page.locator(".call summary").click();
     await page.getByRole("button", { name: "Load the whole output" }).click();
+    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^PRE a line of the output/);
     const more = page.getByRole("button", { name: /^Show 50,000 of [\d,]+ more characters$/ });
     await more.click();
     const whole = page.locator("pre.output").last();
