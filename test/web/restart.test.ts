@@ -139,7 +139,8 @@ describe("a session on the page", () => {
     link = await scene.startServer();
     await page.goto(link);
     await page.goto(url);
-    await page.getByText(`Line ${ended + 1} of this transcript can't be read and was skipped.`).waitFor();
+    await page.getByText(`Line ${ended + 1} of ${id}.jsonl can't be read and was skipped.`).waitFor();
+    await page.getByText("Restore the file from a backup, or continue with what is there.").waitFor();
     await page.locator(".call", { hasText: "Read" }).getByText("result lost").waitFor();
   });
 

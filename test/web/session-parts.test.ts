@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import {
   agentOf,
+  type CallItem,
   foldSession,
   foldSpans,
   type Item,
@@ -11,11 +12,12 @@ import {
   type ViewUpdate,
 } from "../../src/client/index.ts";
 import { answered, created, runEnded, started } from "../../src/client/view/agent-events.test-support.ts";
-import type { Line } from "../../src/protocol/index.ts";
+import type { Line, RunEnd } from "../../src/protocol/index.ts";
 import { nameFault } from "../../src/web/agents/name-fault.ts";
 import { placeOf } from "../../src/web/approvals/change-place.ts";
 import { changedLines, linesOf } from "../../src/web/parts/diff-lines.ts";
 import { contextColors } from "../../src/web/session/agent/context-colors.ts";
+import { agentSign, markOf } from "../../src/web/session/conversation/call-mark.ts";
 import { partEnd } from "../../src/web/session/conversation/part-end.ts";
 import { shownItems } from "../../src/web/session/conversation/shown-items.ts";
 import { spanWords, zoomed } from "../../src/web/session/timeline/lanes.ts";
@@ -252,6 +254,11 @@ it("omits messages that only repeat how a run ended", () => {
   const item = (kind: string, more: object = {}): Item => ({ kind, position: 0, at: 0, ...more }) as unknown as Item;
   const items = [item("error"), item("end", { reason: "parked" }), item("run"), item("error"), item("text")];
   expect(shownItems(items).map(({ kind }) => kind)).toEqual(["end", "error", "text"]);
+  const text = "anthropic can't be reached.";
+  const failed = item("end", { reason: "model_error", outcome: "failed", message: text });
+  expect(shownItems([item("error", { text }), failed])).toEqual([failed]);
+  const other = item("error", { text: "Another failure." });
+  expect(shownItems([other, failed])).toEqual([other, failed]);
 });
 
 it("does not wait for a value after the signal has fired", () => {
@@ -285,5 +292,31 @@ describe("the position of a change", () => {
     const lines = [read("   2\tone\n   3\ttwo"), ended("Edit", "", { path: "src/a.ts", diff })];
     expect(placeOf("one", "src/a.ts", lines)).toBe(3);
     expect(placeOf("two", "src/a.ts", lines)).toBeUndefined();
+  });
+});
+
+describe("the sign of a task", () => {
+  const result = (outcome: string, details: object) => ({ outcome, details, content: [], milliseconds: 1 });
+  const call = (ended: object) => ({ kind: "call", callId: "c0", name: "Task", result: ended }) as unknown as CallItem;
+
+  it("says that its agent was stopped, not that it failed", () => {
+    expect(markOf(call(result("error", { outcome: "stopped" })), undefined).sign).toBe("–");
+    expect(markOf(call(result("error", { outcome: "failed" })), undefined).sign).toBe("✗");
+  });
+
+  it("follows an agent in the background until a different call continues it", () => {
+    const launched = call(result("ok", { status: "async_launched" }));
+    const updates = [
+      event("a1", "agent.created", { ...created(["a1"]), parent: { agentId: "main", callId: "c0" } }),
+      event("a1", "run.started", started({ background: true })),
+    ];
+    const signAfter = (more: readonly ViewUpdate[], of = launched) =>
+      agentSign(agentOf([...updates, ...more].reduce(foldSession, newSessionView()), "a1")!, of);
+    const ended = (outcome: RunEnd["outcome"]) => [event("a1", "run.ended", runEnded({ outcome }))];
+    expect(signAfter([])).toBe("•");
+    expect(signAfter(ended("succeeded"))).toBe("✓");
+    expect(signAfter(ended("stopped"))).toBe("–");
+    expect(signAfter(ended("failed"))).toBe("✗");
+    expect(signAfter([], { ...launched, callId: "c1" })).toBeUndefined();
   });
 });

@@ -120,7 +120,7 @@ describe("a session whose file is damaged", () => {
     await page.getByRole("treeitem", { name: /package 2/ }).waitFor();
     await page
       .locator(".transcript")
-      .getByText(/of this transcript can't be read/)
+      .getByText(/of [^ ]+\.jsonl can't be read/)
       .waitFor();
     expect(await page.locator(".session-head .pill").textContent()).toBe("damaged");
     expect(await barriersIn(page)).toEqual([]);

@@ -98,6 +98,10 @@ describe("the web view", () => {
     expect(await approval("Bash").locator(".reason").textContent()).toContain("this use of npm");
     await agent("cart").click();
     await page.getByText("I found the rounding in").waitFor();
+    // Only the main agent's details can stop all agents.
+    const details = page.getByRole("region", { name: "Agent details" });
+    await details.getByRole("button", { name: "Move to background" }).or(details.getByText("Make its")).waitFor();
+    expect(await details.getByRole("button", { name: /^Stop/ }).allTextContents()).toEqual(["Stop"]);
     const edit = page.locator(".call", { hasText: "Edit" });
     await edit.locator("summary").click();
     await edit.locator(".removed", { hasText: "-  return Math.round(price * 100) / 100;" }).waitFor();
@@ -304,6 +308,7 @@ describe("the web view", () => {
     await page.locator("td", { hasText: "rounds ties to the even cent" }).waitFor();
     await page.locator(".hljs-comment", { hasText: "A tie goes to the even cent." }).waitFor();
     await agent("^main.*succeeded").waitFor();
+    await page.locator(".call summary", { hasText: /^–Task.*stopped, can be resumed/ }).waitFor();
     await expect.poll(() => page.title()).toMatch(/^Round prices .* · Retinue$/);
     expect(problems).toEqual([]);
   });
@@ -384,6 +389,7 @@ describe("the web view", () => {
     await page.goto(`${scene.url}/#/session/output`);
     await page.locator(".call summary").click();
     await page.getByRole("button", { name: "Load the whole output" }).click();
+    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^PRE a line of the output/);
     const more = page.getByRole("button", { name: /^Show 50,000 of [\d,]+ more characters$/ });
     await more.click();
     const whole = page.locator("pre.output").last();
@@ -399,8 +405,10 @@ describe("the web view", () => {
     expect(problems).toEqual([]);
   });
 
-  it("says that a session was deleted", async () => {
+  it("says that the server has no session with the id in a link", async () => {
     await page.goto(`${scene.url}/#/session/0197nothing`);
-    await page.getByText("This session was deleted").waitFor();
+    await page.getByText("There is no session with this id on this server").waitFor();
+    await page.getByText("It may have been deleted, or another server has it.").waitFor();
+    expect(await page.getByText("was deleted").count()).toBe(0);
   });
 });

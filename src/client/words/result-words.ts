@@ -2,6 +2,7 @@ import { formatCount, plural } from "../../lib/portable.ts";
 import { canonicalToolName, NO_APPROVER } from "../../protocol/index.ts";
 import type { CallPart, CallResult } from "../view/items.ts";
 import { oneLine } from "./describe-call.ts";
+import { endWords } from "./words.ts";
 
 /** A call and its result, if it has one. */
 export type EndedCall = Pick<CallPart, "name" | "result" | "approval">;
@@ -18,16 +19,28 @@ export function resultWords(call: EndedCall): string {
     typeof details[name] === "number" ? (details[name] as number) : undefined;
   const exitCode = number("exitCode");
   if (exitCode !== undefined && exitCode !== 0) return `exit code ${exitCode}`;
+  if (isTask(call) && details["outcome"] === "stopped")
+    return endWords({ outcome: "stopped", reason: details["reason"] === "interrupted" ? "interrupted" : "stopped" });
   if (result.outcome !== "ok") return withReason(isTask(call) ? "failed" : result.outcome, resultText(call));
   const [added, removed] = [number("added"), number("removed")];
   if (added !== undefined && removed !== undefined) return `+${added} −${removed}`;
-  if (isCommand(call)) return outputLines(call).length === 0 ? "" : plural(outputLines(call).length, "line");
+  if (isCommand(call)) return lineCount(outputLines(call));
   for (const [name, [one, many]] of Object.entries(counted)) {
     const count = number(name);
     if (count !== undefined) return `${formatCount(count)} ${count === 1 ? one : many}`;
   }
   return "";
 }
+
+/** Counts lines of output. If the middle of the output was left out, the number of all lines is unknown. */
+function lineCount(lines: readonly string[]): string {
+  const shown = lines.filter((line) => !leftOut.test(line)).length;
+  if (shown < lines.length) return `${plural(shown, "line")} of a longer output`;
+  return shown === 0 ? "" : plural(shown, "line");
+}
+
+/** The line that takes the place of the middle of a long output. */
+const leftOut = /^\[… [\d,]+ .+ left out …\]$/;
 
 function denialWords({ approval }: EndedCall, { content }: CallResult): string {
   const { answer, by, message = "" } = approval?.answer ?? {};

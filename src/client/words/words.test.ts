@@ -54,13 +54,15 @@ describe("an agent's activity", () => {
       event: { type: "call.delta", turn: 1, index: 0, name: "Edit", json: "{" },
     };
     const retry = { attempt: 1, maxAttempts: 3, delayMs: 5, status: 500, error: "an\noverload" };
+    const cut = { ...retry, error: "The response ended early. Check the connection." };
     const steps: readonly [string, readonly (DurableEvent | SessionUpdate)[]][] = [
       ["starting", [started()]],
       ["waiting for the model", [started(), asked]],
       ["thinking", [started(), asked, live("thinking.delta")]],
       ["writing", [started(), asked, live("text.delta")]],
       ["preparing Edit", [started(), asked, live("text.delta"), json]],
-      ["trying again after an overload", [started(), asked, { type: "model.retried", turn: 1, retry }]],
+      ["retrying: an overload", [started(), asked, { type: "model.retried", turn: 1, retry }]],
+      ["retrying: the response ended early", [started(), asked, { type: "model.retried", turn: 1, retry: cut }]],
       ["finishing", [started(), asked, answered("All done.")]],
       ["idle", [started(), asked, answered("All done."), runEnded()]],
     ];
@@ -159,6 +161,8 @@ describe("the result of a call", () => {
     const failure =
       '<task_error agent="x" id="a1" status="failed">\nNo &lt;task_ tokens left.\n</task_error>\n[1 call]\n[Do x.]';
     expect(words({}, { outcome: "error", ...text(failure) }, "Task")).toBe("failed: No <task_ tokens left.");
+    const stopped = { status: "failed", outcome: "stopped", reason: "stopped" };
+    expect(words(stopped, { outcome: "error", ...text(failure) }, "Task")).toBe("stopped, can be resumed");
     const launched = { status: "async_launched" };
     expect(words(launched, text("Agent a1 is running in the background"), "Task")).toBe("in the background");
   });
@@ -169,6 +173,14 @@ describe("the result of a call", () => {
     const marked = { name: "Bash", result: { outcome: "ok", milliseconds: 1, ...text("a\nb\n[Exit code 1.]") } };
     expect(outputLines(marked as never)).toEqual(["a", "b"]);
     expect(words({ exitCode: 2 }, { outcome: "error", ...text("a\n[Exit code 2.]") }, "Bash")).toBe("exit code 2");
+  });
+
+  it("says that the output of a command was longer than the part whose lines are counted", () => {
+    const note = "[To see the full output (1.3 MB), open retinue://result/main_1_0 with Read or Grep.]";
+    for (const leftOut of ["1,262,895 bytes", "195,149 lines (1,262,895 characters)"]) {
+      const cut = text(`1\n2\n[… ${leftOut} left out …]\n200000\n${note}`);
+      expect(words({ exitCode: 0 }, cut, "Bash")).toBe("3 lines of a longer output");
+    }
   });
 });
 

@@ -106,7 +106,7 @@ function stepWords({ step, runId }: AgentView): string {
     case "asking":
       return "waiting for the model";
     case "retrying":
-      return `trying again after ${oneLine(step.error)}`;
+      return `retrying: ${causeOf(step.error).replace(/^(?:The|A|An|No|This|It)\b/, (word) => word.toLowerCase())}`;
     case "compacting":
       return "summarizing its conversation";
     case "done":
@@ -182,9 +182,14 @@ const verbs: Readonly<Record<string, Verb>> = {
 
 /** Describes a request that will be retried: `anthropic is overloaded; trying again in 8 s (2 of 5)`. */
 export function retryWords({ error, delayMs, attempt, maxAttempts }: ModelRetry): string {
-  // The text after the first sentence is advice in case no attempt succeeds.
+  const delay = Math.max(1, Math.round(delayMs / 1_000));
+  return `${causeOf(error)}; trying again in ${delay} s (${attempt + 1} of ${maxAttempts})`;
+}
+
+/** Returns the first sentence of an error. The text after it is advice in case no attempt succeeds. */
+function causeOf(error: string): string {
   const [cause = ""] = oneLine(error).split(/\.(?:\s|$)/, 1);
-  return `${cause}; trying again in ${Math.max(1, Math.round(delayMs / 1_000))} s (${attempt + 1} of ${maxAttempts})`;
+  return cause;
 }
 
 /** Describes a change in how an agent works. `nameOf` returns another agent's name. */

@@ -53,7 +53,7 @@ interface ShownSessionProps {
 }
 
 function ShownSession({ store, id, children }: ShownSessionProps): ReactNode {
-  const value = useMemo(() => ({ id, view: () => store.get().view }), [store, id]);
+  const value = useMemo(() => ({ id, view: () => store.get().view, subscribe: store.subscribe }), [store, id]);
   return <SessionContext value={value}>{children}</SessionContext>;
 }
 
@@ -250,14 +250,27 @@ function costBelow(view: SessionView, { agentId, costUsd }: AgentView): number |
   return isAlone ? undefined : sum;
 }
 
+/** Returns whether the server has no such session. */
 function isGone({ closed, link }: SessionState): boolean {
   return closed === "deleted" || link.error?.code === "unknown_session";
+}
+
+/** Returns whether this page has seen the session. If it is gone now, it was deleted. */
+function wasSeen({ closed, info, view }: SessionState): boolean {
+  return closed === "deleted" || info !== undefined || view.seq > 0;
 }
 
 /** Says why the session can't be used, and what to do. */
 function problemOf(state: SessionState, isAlone: boolean): ReactNode {
   const { link } = state;
   const isPage = isAlone || undefined;
+  if (isGone(state) && !wasSeen(state))
+    return (
+      <Problem title="There is no session with this id on this server" isPage={isPage}>
+        It may have been deleted, or another server has it.{" "}
+        <a href={linkTo({ page: "sessions" })}>Show the other sessions.</a>
+      </Problem>
+    );
   if (isGone(state))
     return (
       <Problem title="This session was deleted" isPage={isPage}>

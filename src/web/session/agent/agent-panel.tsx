@@ -142,7 +142,7 @@ function AgentActions({ agent, running }: AgentActionsProps): ReactNode {
             Stop
           </button>
         )}
-        {running > 0 && (
+        {isMain && running > 0 && (
           <button type="button" aria-disabled={isBusy} onClick={() => (running > 1 ? setIsAsking(true) : stopAll())}>
             Stop all agents{running > 1 ? "…" : ""}
           </button>

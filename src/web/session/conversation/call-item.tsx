@@ -9,7 +9,9 @@ import { formatAge, formatMs } from "../../parts/format.ts";
 import { useNow } from "../../state/clock.ts";
 import { linkTo } from "../../state/route.ts";
 import { useStore } from "../../state/store.ts";
-import { useNames, useSessionId } from "../session-context.ts";
+import { stateLine, toneOf } from "../agent/agent-words.ts";
+import { useAgent, useNames, useSessionId } from "../session-context.ts";
+import { agentSign, backgroundAgentOf, type CallMark, markOf } from "./call-mark.ts";
 import { focusedCall } from "./focused-call.ts";
 import { Output } from "./output.tsx";
 
@@ -37,19 +39,17 @@ export const CallLine = memo(function CallLine({ call, missing }: CallLineProps)
     head.current?.scrollIntoView({ block: "start" });
     head.current?.focus({ preventScroll: true });
   }, [isFocused, isOpen]);
-  const mark = markOf(call, missing);
+  const { sign, tone, words } = useSummary(call, missing);
   const diff = result?.details?.["diff"];
   return (
     <details className="call" open={isOpen} onToggle={({ currentTarget }) => setIsOpen(currentTarget.open)}>
       <summary ref={head}>
-        <span className={`mark ${mark.tone}`}>{mark.sign}</span>
+        <span className={`mark ${tone}`}>{sign}</span>
         <span className="tool">{canonicalToolName(call.name)}</span>
         <span className="target">
           <Signs text={call.target} />
         </span>
-        <span className="outcome">
-          {isRunning(call, missing) ? <Running call={call} /> : named(outcomeWords(call, missing))}
-        </span>
+        <span className="outcome">{isRunning(call, missing) ? <Running call={call} /> : named(words)}</span>
       </summary>
       {isOpen && (
         <div className="call-body">
@@ -85,16 +85,15 @@ export const CallLine = memo(function CallLine({ call, missing }: CallLineProps)
   );
 });
 
-function markOf(call: CallItem, missing: string | undefined): { readonly sign: string; readonly tone: string } {
-  const { result } = call;
-  if (result !== undefined) {
-    if (result.outcome === "cancelled") return { sign: "–", tone: "calm" };
-    if (result.outcome !== "ok") return { sign: "✗", tone: "bad" };
-    // The report of an agent that was cut does not cover all of its work.
-    return result.details?.["outcome"] === "incomplete" ? { sign: "!", tone: "asking" } : { sign: "✓", tone: "good" };
-  }
-  if (missing !== undefined) return { sign: "–", tone: "calm" };
-  return isWaiting(call) ? { sign: "?", tone: "asking" } : { sign: "•", tone: "busy" };
+/** Returns the sign and the summary of a call. If its agent works in the background, they follow the agent's state. */
+function useSummary(call: CallItem, missing: string | undefined): CallMark & { readonly words: string } {
+  const agentId = backgroundAgentOf(call);
+  const sign = useAgent(agentId, (agent) => agentSign(agent, call));
+  const tone = useAgent(agentId, toneOf);
+  const state = useAgent(agentId, stateLine);
+  if (sign === undefined || tone === undefined) return { ...markOf(call, missing), words: outcomeWords(call, missing) };
+  // The duration of the call would only say how long it took to start the agent.
+  return { sign, tone, words: `${resultWords(call)}: ${state}` };
 }
 
 /**

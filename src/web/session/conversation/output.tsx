@@ -33,21 +33,24 @@ function WholeOutput({ name }: { readonly name: string }): ReactNode {
     }
   };
   const { text, note } = state;
-  if (text !== undefined)
-    return (
-      <LongText text={text} step={50_000}>
-        <button type="button" onClick={() => save(text, `${name}.txt`)}>
-          Save as {name}.txt
-        </button>
-      </LongText>
-    );
+  // The element around both states keeps the focus at the output when the button disappears.
   return (
-    <p>
-      <button type="button" onClick={() => void load()}>
-        Load the whole output
-      </button>{" "}
-      <span role="status">{note}</span>
-    </p>
+    <div className="output-part">
+      {text === undefined ? (
+        <p>
+          <button type="button" onClick={() => void load()}>
+            Load the whole output
+          </button>{" "}
+          <span role="status">{note}</span>
+        </p>
+      ) : (
+        <LongText text={text} step={50_000}>
+          <button type="button" onClick={() => save(text, `${name}.txt`)}>
+            Save as {name}.txt
+          </button>
+        </LongText>
+      )}
+    </div>
   );
 }
 
@@ -66,8 +69,8 @@ function LongText({ text, step, children }: LongTextProps): ReactNode {
   const shown = ends.at(-1) ?? 0;
   const rest = text.length - shown;
   return (
-    <>
-      <pre className="output" tabIndex={0}>
+    <div className="output-part">
+      <pre className="output" tabIndex={0} data-landing>
         {ends.map((end, index) => (
           <div key={end}>{text.slice(ends[index - 1] ?? 0, end)}</div>
         ))}
@@ -76,13 +79,13 @@ function LongText({ text, step, children }: LongTextProps): ReactNode {
         <div className="actions">
           {rest > 0 && (
             <button type="button" onClick={() => setEnds([...ends, partEnd(text, shown, step)])}>
-              Show {formatCount(Math.min(step, rest))} of {formatCount(rest)} more characters
+              {rest <= step ? "Show the rest" : `Show ${formatCount(step)} of ${formatCount(rest)} more characters`}
             </button>
           )}
           {children}
         </div>
       )}
-    </>
+    </div>
   );
 }
 

@@ -12,12 +12,12 @@ import {
   withoutTags,
 } from "../../../client/index.ts";
 import { plural } from "../../../lib/portable.ts";
-import { type AgentId, MAIN_AGENT } from "../../../protocol/index.ts";
+import { type AgentId, MAIN_AGENT, type SessionId } from "../../../protocol/index.ts";
 import { formatCost, formatMs, formatTokens } from "../../parts/format.ts";
 import { Markdown } from "../../parts/markdown.tsx";
 import { useStore } from "../../state/store.ts";
 import { PAUSED } from "../agent/agent-words.ts";
-import { useNames } from "../session-context.ts";
+import { useNames, useSessionId } from "../session-context.ts";
 import type { TranscriptFault } from "../session-store.ts";
 import { CallLine } from "./call-item.tsx";
 import { focusedCall, focusedTurn, turnKey } from "./focused-call.ts";
@@ -46,6 +46,7 @@ export function Transcript({
   onRetry,
   totalUsd,
 }: TranscriptProps): ReactNode {
+  const sessionId = useSessionId();
   const [shown, setShown] = useState(PAGE);
   const first = Math.max(0, agent.items.length - shown);
   const items = shownItems([...elements(agent.items, first)]);
@@ -68,7 +69,8 @@ export function Transcript({
       <div className="column">
         {unreadable !== undefined && (
           <p className="note bad" role="status">
-            {unreadableWords(unreadable)} What happened there is missing below; the rest is complete.
+            {unreadableWords(unreadable, fileOf(sessionId, agent.agentId))} What happened there is missing below; the
+            rest is complete. Restore the file from a backup, or continue with what is there.
           </p>
         )}
         {error !== undefined && (
@@ -111,10 +113,15 @@ export function Transcript({
 /** Maximum number of line numbers to list. */
 const MOST_NUMBERS = 20;
 
-function unreadableWords(numbers: readonly number[]): string {
-  if (numbers.length === 1) return `Line ${numbers[0]} of this transcript can't be read and was skipped.`;
+function unreadableWords(numbers: readonly number[], file: string): string {
+  if (numbers.length === 1) return `Line ${numbers[0]} of ${file} can't be read and was skipped.`;
   const listed = numbers.length > MOST_NUMBERS ? [...numbers.slice(0, MOST_NUMBERS), "…"] : numbers;
-  return `${numbers.length} lines of this transcript can't be read and were skipped: ${listed.join(", ")}.`;
+  return `${numbers.length} lines of ${file} can't be read and were skipped: ${listed.join(", ")}.`;
+}
+
+/** Returns the name of the file that contains an agent's transcript. */
+function fileOf(sessionId: SessionId, agentId: AgentId): string {
+  return agentId === MAIN_AGENT ? `${sessionId}.jsonl` : `agent-${agentId}.jsonl`;
 }
 
 /** Says why a call has no result and will not get one in this run. */
