@@ -169,7 +169,8 @@ export function readPluginRecords(home: string): PluginRecords {
     const records = recordsOf(parsed.value);
     return records === undefined ? unreadable(1, 'it has no "plugins" object') : { records };
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return { records: new Map() };
+    // If the state directory is a file, that is reported instead.
+    if (["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "")) return { records: new Map() };
     return unreadable(1, errorCode(error) ?? String(error));
   }
 }
