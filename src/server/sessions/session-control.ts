@@ -151,21 +151,21 @@ export class SessionControl {
   ): Promise<void> {
     const waiting = sessions.map((session) => ({
       session,
-      begun: createDeferred<void>(),
-      done: createDeferred<void>(),
+      resumption: { begun: createDeferred<void>(), done: createDeferred<void>() },
     }));
-    for (const { session, ...resumption } of waiting) this.resuming.set(session.id, resumption);
+    for (const { session, resumption } of waiting) this.resuming.set(session.id, resumption);
     const next = async (): Promise<void> => {
       for (let each = waiting.shift(); each !== undefined; each = waiting.shift()) {
-        const { session, begun, done } = each;
+        const { session, resumption } = each;
         const resumed = isResumed(session) ? this.resume(session) : this.settle(session);
-        begun.resolve();
+        resumption.begun.resolve();
         await resumed.catch((error) => {
           if (!this.context.host.isStopping)
             this.context.report(`The session ${session.id} could not be resumed: ${describeError(error)}`);
         });
-        this.resuming.delete(session.id);
-        done.resolve();
+        // If its worker connected in the meantime, a later call is resuming this session, and commands wait for that.
+        if (this.resuming.get(session.id) === resumption) this.resuming.delete(session.id);
+        resumption.done.resolve();
       }
     };
     await Promise.all(Array.from({ length: AT_ONCE }, next));
