@@ -2,8 +2,8 @@ import { describe, expect, it } from "vitest";
 import { created, runEnded, started } from "../client/view/agent-events.test-support.ts";
 import { openTestTerminal } from "./terminal.test-support.ts";
 
-describe("the ends of background agents", () => {
-  it("are printed one by one if there are few, and counted if there are many", async () => {
+describe("notices about background agents that have ended", () => {
+  it("are printed one by one if there are few, and combined if there are many", async () => {
     const terminal = await openTestTerminal();
     const ids = Array.from({ length: 40 }, (_, index) => `a${String(index).padStart(12, "0")}`);
     for (const id of ids) {

@@ -25,14 +25,14 @@ export interface AgentNotices {
 
 type Ended = Pick<AgentView, "path"> & { readonly words: string; readonly event: EventOf<"run.ended"> };
 
-/** Number of agents whose ends are printed one by one within `WINDOW_MS`. The others are counted. */
+/** Number of agents whose ends are announced one by one within `WINDOW_MS`. The others are only counted. */
 const MAX_ENDS = 3;
 const WINDOW_MS = 2_000;
 
 export function createAgentNotices(app: App, isBusy: () => boolean): AgentNotices {
   let said = 0;
   let others: readonly Ended[] = [];
-  /** Whether `sayOthers` will be called. */
+  /** Whether a call to `sayOthers` is scheduled. */
   let isPlanned = false;
 
   function end(ended: Ended): void {
@@ -83,7 +83,7 @@ export function createAgentNotices(app: App, isBusy: () => boolean): AgentNotice
   };
 }
 
-/** `12 more agents have ended: 11 succeeded, 1 failed` */
+/** Summarizes several ends: `12 more agents have ended: 11 succeeded, 1 failed`. */
 function countEnds(ended: readonly Ended[]): string {
   const counts = new Map<string, number>();
   for (const { event } of ended) counts.set(event.outcome, (counts.get(event.outcome) ?? 0) + 1);

@@ -10,15 +10,15 @@ export interface App {
   readonly view: SessionView;
   /** Undefined until the session is open. */
   readonly host: TerminalHost | undefined;
-  /** Name of the user. */
+  /** The user's name. */
   readonly user: string;
   /** Width of the terminal. */
   readonly columns: number;
   /** Whether everything is shown as plain sentences, for screen readers. */
   readonly isPlain: boolean;
-  /** Milliseconds since 1970. */
+  /** Returns the current time in milliseconds since 1970. */
   now(): number;
-  /** Draws the screen soon. */
+  /** Schedules a redraw of the screen. */
   redraw(): void;
   /** Prints a message for the user in the conversation. */
   say(message: string, style?: Style): void;
@@ -46,7 +46,7 @@ export interface Space {
   readonly columns: number;
   /** Maximum number of rows. */
   readonly rows: number;
-  /** Whether rows may be cut, because the size of the terminal is changing. */
+  /** Whether rows may be cut, because the terminal is being resized. */
   readonly isCut?: boolean | undefined;
 }
 
@@ -68,7 +68,7 @@ export interface Layer {
   key(key: Key, isAlone: boolean): boolean;
   /** Key hints, most important first. */
   readonly keys: readonly string[];
-  /** Whether the layer is shown on the whole screen. */
+  /** Whether the layer fills the screen. */
   readonly isFull?: boolean | undefined;
   /** Whether the layer shows the tree of agents itself. */
   readonly hasAgents?: boolean | undefined;

@@ -34,7 +34,7 @@ export interface Commands {
 
 export function createCommands({ app, feed, program, tools, later, isBusy, leave, clear }: CommandsOptions): Commands {
   const own: readonly HostCommand[] = [
-    { name: "help", about: "what you can type", run: async () => showHelp() },
+    { name: "help", about: "show what you can type", run: async () => showHelp() },
     {
       name: "resume",
       about: "continue an earlier session",
@@ -45,7 +45,7 @@ export function createCommands({ app, feed, program, tools, later, isBusy, leave
     },
     { name: "new", about: "start a new session", isQuiet: true, run: async () => open(undefined) },
     ...sessionCommands(app, tools.write),
-    { name: "cost", about: "what the agents have cost", run: async () => showCost() },
+    { name: "cost", about: "show what the agents have cost", run: async () => showCost() },
     { name: "clear", about: "clear the screen", isQuiet: true, run: silently(clear) },
     { name: "quit", about: "leave", isQuiet: true, run: silently(leave) },
   ];
@@ -160,7 +160,7 @@ const help: Help = [
   ["\\ and Enter", "insert a line break; so do Alt+Enter and Ctrl+J"],
 ];
 
-/** Keys that work outside of the main screen too. */
+/** Keys that also work outside the main screen. */
 const otherKeys: Help = [
   ["Ctrl+A Ctrl+E", "go to the start or end of the line; Alt+B and Alt+F move by words"],
   ["Ctrl+W U K Y", "delete a word, or to the start or end of the line; Y reinserts it"],
@@ -172,7 +172,7 @@ const agentKeys: Help = [
   ["m", "send a message"],
   ["s r", "stop the agent, or resume it"],
   ["b", "move the agent to the background, or wait for it again"],
-  ["/", "list only some agents"],
+  ["/", "filter the list"],
 ];
 
 const requestKeys: Help = [
@@ -190,7 +190,7 @@ function silently(action: () => void): HostCommand["run"] {
   };
 }
 
-/** `7200000` is shown as `2 h ago`. */
+/** Formats the time since an event: `7200000` becomes `2 h ago`. */
 function ago(milliseconds: number): string {
   const minutes = Math.floor(milliseconds / 60_000);
   if (minutes < 1) return "just now";

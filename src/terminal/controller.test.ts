@@ -40,7 +40,7 @@ describe("Esc while prompts are queued", () => {
 });
 
 describe("Ctrl+O", () => {
-  it("shows whole calls with their output, and names agents", async () => {
+  it("shows calls in full, with their output, and names agents", async () => {
     const terminal = await openTestTerminal();
     const text = Array.from({ length: 9 }, (_, line) => `line ${line}`).join("\n");
     terminal.happen(started());
@@ -73,7 +73,7 @@ describe("Ctrl+R", () => {
   });
 });
 
-describe("a typing mistake", () => {
+describe("a typo", () => {
   it("in a command or a mention gets a hint", async () => {
     const terminal = await openTestTerminal({ host: { files: async () => ["src/cart.ts"] } });
     terminal.type("/modle");
@@ -165,7 +165,7 @@ describe("Ctrl+C", () => {
 });
 
 describe("another session", () => {
-  it("is opened only after the user has decided what happens to the running agents", async () => {
+  it("is opened only after the user has decided what to do with the running agents", async () => {
     const closed: string[] = [];
     const terminal = await openTestTerminal({ host: { close: async (how) => void closed.push(how) } });
     terminal.happen(started());

@@ -49,7 +49,7 @@ export interface ControllerOptions {
   readonly program: TerminalProgram;
   readonly screen: Screen;
   readonly isPlain: boolean;
-  /** Draws soon. Calls in quick succession are combined. */
+  /** Schedules a redraw. Calls in quick succession are combined. */
   readonly redraw: () => void;
   /** Ends the terminal interface. */
   readonly leave: () => void;
@@ -78,11 +78,11 @@ export interface Controller {
 
 /** Time after the last keypress during which the user is considered to be typing. */
 const TYPING_MS = 600;
-/** Time after Esc has put a request or a list aside in which another Esc does not interrupt agents yet. */
+/** Time after Esc has put a request or a list aside during which another Esc does not interrupt agents. */
 const ESCAPE_MS = 1_500;
 /**
- * Number of rows above which the complete lines of unfinished code are printed. Rows of the frame that no longer fit on a
- * screen that becomes smaller can't be removed, and would be printed again.
+ * Number of rows above which the complete lines of unfinished code are printed. When the screen shrinks, frame rows
+ * that no longer fit can't be removed and would be printed again.
  */
 const MAX_OPEN_ROWS = 4;
 
@@ -260,7 +260,8 @@ export function createController(options: ControllerOptions): Controller {
 
   async function leaveNow(how: ClosingWay): Promise<void> {
     const { length } = submit.held;
-    if (length > 0) app.say(`${plural(length, "held prompt")} not sent. ↑ brings it back next time.`, "warn");
+    if (length > 0)
+      app.say(`${plural(length, "held prompt")} not sent. Next time, press ↑ to recall earlier prompts.`, "warn");
     const message = await feed.close(how);
     if (message !== undefined) app.say(message, "warn");
     options.leave();
@@ -341,7 +342,7 @@ export function createController(options: ControllerOptions): Controller {
     else box.change(completion.accept(box.editor));
   }
 
-  /** Shows the main agent's conversation with whole calls. */
+  /** Shows the main agent's conversation, with every call in full. */
   function openConversation(): void {
     if (main() === undefined) return;
     if (isPlain) void printTranscript(app, MAIN_AGENT, true);

@@ -11,11 +11,11 @@ describe("the last line", () => {
     [90, /^ {2}Enter queues · Esc interrupts · ↓ agents · \/ commands +claude-sonnet-5-5 · context 12 %$/],
     [70, "  Enter queues · Esc interrupts · ↓ agents · / commands"],
     [40, "  Enter queues · Esc interrupts"],
-  ])("names the keys first in %i columns, and facts only if there is room", (columns, expected) => {
+  ])("shows the keys first in %i columns, and facts only if there is room", (columns, expected) => {
     expect(textOfRow(hintRow({ keys, facts }, columns))).toMatch(expected);
   });
 
-  it("always names the mode", () => {
+  it("always shows the mode", () => {
     const row = hintRow({ keys, mode: span("bypassPermissions", "bad"), facts }, 40);
     expect(textOfRow(row)).toMatch(/^ {2}Enter queues +bypassPermissions$/);
   });

@@ -7,7 +7,7 @@ export interface FrameParts {
   readonly columns: number;
   /** Height of the terminal. */
   readonly rows: number;
-  /** Whether rows may be cut, because the size of the terminal is changing. */
+  /** Whether rows may be cut, because the terminal is being resized. */
   readonly isCut: boolean;
   /** Unfinished end of the conversation. Only its last rows are shown. */
   readonly open: readonly Row[];
@@ -17,7 +17,7 @@ export interface FrameParts {
   readonly panel: (rows: number) => readonly Row[];
   /** Queued prompts. If there is no room for all of them, the first and the last ones are shown. */
   readonly queue: readonly Row[];
-  /** What the user must not overlook, such as a request that is waiting for an answer. */
+  /** Notes that the user must not overlook, such as a request that is waiting for an answer. */
   readonly notes: readonly Row[];
   readonly layer: Layer | undefined;
   /** Completions of the word that the user is writing. */
@@ -28,9 +28,9 @@ export interface FrameParts {
   readonly status: readonly Row[];
 }
 
-/** Maximum number of rows of the prompt box. */
+/** Maximum height of the prompt box in rows. */
 const MAX_BOX_ROWS = 10;
-/** Maximum number of rows of the prompt box while something else has the keyboard focus. */
+/** Maximum height of the prompt box in rows while something else has the keyboard focus. */
 const MAX_IDLE_BOX_ROWS = 2;
 const MAX_QUEUE_ROWS = 3;
 
@@ -82,7 +82,9 @@ export function composeFrame(parts: FrameParts): Drawing {
   }
 }
 
-/** Returns the first and the last of the rows, and how many are between them, if there is no room for all. */
+/**
+ * Returns all rows if there is room for them; otherwise the first ones and the last one, with a count of the others.
+ */
 function folded(rows: readonly Row[], room: number): readonly Row[] {
   if (rows.length <= room) return rows;
   const more = rows.length - Math.max(0, room - 1);

@@ -26,13 +26,13 @@ export interface TerminalHost {
   /** Says how a request can be answered if this terminal may not answer it. Absent if it may. */
   readonly howToAnswer?: ((requestId: string) => string) | undefined;
   /**
-   * Returns the unified diff of the change that a call would make; undefined if it is not known. Absent if files are on
+   * Returns the unified diff of the change that a call would make; undefined if it is unknown. Absent if files are on
    * another machine. Never rejects.
    */
   readonly preview?: ((question: ApprovalQuestion) => Promise<string | undefined>) | undefined;
   /** Returns the prompts that the user can go back to, oldest first. */
   prompts(): Promise<readonly PastPrompt[]>;
-  /** Reports what fills the context window of the main agent; undefined if it has made no request. */
+  /** Reports what fills the main agent's context window; undefined if it has made no request. */
   context(): Promise<ContextReport | undefined>;
   /** Lists the models that the user can choose. Absent if they are unknown. Never rejects. */
   readonly models?: (() => Promise<readonly HostModel[]>) | undefined;
@@ -48,7 +48,7 @@ export interface TerminalHost {
   readonly image?: ((path: string) => Promise<ImageBlock | undefined>) | undefined;
   /** Lists files for completion, as paths relative to the session's directory. Never rejects. */
   files(): Promise<readonly string[]>;
-  /** Returns the transcript of an agent. */
+  /** Returns an agent's transcript. */
   lines(agentId: AgentId): Promise<readonly Line[]>;
   /**
    * Looks for the user's own server on this machine, on which the session could continue. Absent for a session on a
@@ -60,8 +60,8 @@ export interface TerminalHost {
 }
 
 /**
- * `stop`: stops all agents. `park`: they continue when the session is resumed; on a server, they continue. `serve`: they
- * continue on the user's own server.
+ * `stop`: stops all agents. `park`: they continue when the session is resumed; on a server, they keep running. `serve`:
+ * they continue on the user's own server.
  */
 export type ClosingWay = "stop" | "park" | "serve";
 

@@ -15,11 +15,11 @@ export interface InterruptOptions {
   readonly hold: () => Promise<void>;
 }
 
-/** Number of agents that are named. */
+/** Maximum number of agents to name. */
 const MAX_NAMES = 5;
 
 export function createInterrupt(app: App, { isBusy, hold }: InterruptOptions): Interrupt {
-  /** Whether the main agent's run has been interrupted, and the end of the run has not been shown yet. */
+  /** Whether the main agent's run has been interrupted but its end has not been shown yet. */
   let isEnding = false;
   const notice = (): void => {
     if (!isEnding || isBusy()) return;

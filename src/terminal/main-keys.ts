@@ -9,7 +9,7 @@ export const mainKeys = {
   tab: ["Tab", "complete a name, answer a request, or move to the agents"],
   "shift-tab": ["Shift+Tab", "change the permission mode: default, acceptEdits, plan"],
   "ctrl-b": ["Ctrl+B", "move the agents that the main agent is waiting for to the background"],
-  "ctrl-o": ["Ctrl+O", "show the conversation with whole calls and their output"],
+  "ctrl-o": ["Ctrl+O", "show the conversation with complete calls and output"],
   esc: ["Esc", "interrupt the main agent; press twice to clear the box"],
   "ctrl-c": ["Ctrl+C", "clear the box, or interrupt; press twice to quit"],
   "ctrl-d": ["Ctrl+D", "quit, if the box is empty"],

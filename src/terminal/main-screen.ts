@@ -118,7 +118,7 @@ function keysHint(parts: MainScreenParts, layer: Layer | undefined): readonly st
   ];
 }
 
-/** Returns the keys of a layer. A request's keys are shown only once they have an effect; Esc always has one. */
+/** Returns a layer's key hints. A request's keys are shown only once they have an effect; Esc always has one. */
 function layerKeys({ requests }: MainScreenParts, layer: Layer): readonly string[] {
   return requests.isEarly(layer) ? ["Esc write a prompt first"] : layer.keys;
 }

@@ -28,7 +28,7 @@ const RESTORE = "\u001b[?1049l\u001b[?25h\u001b[?2004l";
 const FRAME_MS = 33;
 
 /**
- * Time to wait after a change of the terminal's size, until no further change is expected. tmux reports changes up to
+ * Time to wait after the terminal's size has changed, until no further change is expected. tmux reports changes up to
  * 250 ms late.
  */
 const SETTLE_MS = 400;
@@ -51,7 +51,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   });
 
   let drawnAt = 0;
-  /** Whether another program has the terminal. */
+  /** Whether another program is using the terminal. */
   let isSuspended = false;
   let isEditing = false;
   let isSlow = false;
@@ -90,7 +90,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     screen.forget();
     redraw();
   };
-  /** Gives the terminal to another program. */
+  /** Hands the terminal over to another program. */
   const edit = async (file: string): Promise<void> => {
     isEditing = true;
     isSuspended = true;
@@ -132,7 +132,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     screen.forget();
     draw();
   };
-  // If a bug ends the process, the shell must find the terminal as it was.
+  // If a bug ends the process, the terminal must be restored for the shell.
   const restore = (): void => void output.write(RESTORE);
   process.on("exit", restore);
   // The terminal may have been closed.

@@ -34,13 +34,13 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
     const chosen = app.host?.facts.model ?? "";
     if (names.length === 0 || names.includes(chosen)) return "";
     const [meant] = nearest(chosen, names);
-    return ` It is not a known model. ${meant === undefined ? "/model lists those." : `Did you mean ${meant}?`}`;
+    return ` It is not a known model. ${meant === undefined ? "/model lists the known ones." : `Did you mean ${meant}?`}`;
   }
 
   return [
     {
       name: "model",
-      about: "use another model from the next prompt on",
+      about: "switch to another model, starting with the next prompt",
       choices: modelChoices,
       get noChoices() {
         return app.host?.facts.isOffline ? ONLY_OFFLINE : NO_MODELS;
@@ -56,7 +56,9 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
       name: "permissions",
       about: "change the permission mode, or list the rules",
       choices: async () => [
-        ...(app.host?.rules === undefined ? [] : [{ value: "rules", label: "rules", about: "list those in force" }]),
+        ...(app.host?.rules === undefined
+          ? []
+          : [{ value: "rules", label: "rules", about: "list the rules in force" }]),
         ...permissionModes.map((mode) => ({
           value: mode,
           label: mode,
@@ -77,7 +79,7 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
     },
     {
       name: "context",
-      about: "what fills the context window",
+      about: "show what fills the context window",
       run: async () => {
         const report = await app.host?.context();
         if (report === undefined) return "The main agent has not made a request yet.";
@@ -153,7 +155,7 @@ const BYPASS =
 const NO_MODELS =
   "No models from this provider are known. Use /model NAME, or /model PROVIDER/NAME for another provider.";
 const ONLY_OFFLINE =
-  "Only the offline model can be used. For another one, set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.";
+  "Only the offline model can be used. To use another one, set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.";
 
 const tiers = [
   { value: "small", label: "small", about: "fast and cheap" },

@@ -41,7 +41,7 @@ export function createShell(app: App, onOutput: (text: string) => void): Shell {
       const lines = output.text === "" ? [] : cleanLines(output.text);
       const shown = lines.slice(-MAX_ROWS).map((line): Row => [span(`  ${line}`)]);
       const before = Math.max(0, output.lines - shown.length);
-      const more = before === 0 ? [] : [[span(`  … ${plural(before, "line")} before`, "dim")]];
+      const more = before === 0 ? [] : [[span(`  … ${plural(before, "earlier line")}`, "dim")]];
       app.print([[], [span("! ", "accent"), span(command, "bold")], ...more, ...shown]);
     },
     stop: () => {

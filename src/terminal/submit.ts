@@ -114,7 +114,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     app.redraw();
   }
 
-  /** Handles input other than a prompt for the main agent. Returns false for such a prompt. */
+  /** Handles input other than a prompt for the main agent. Returns false if the text is such a prompt. */
   function isSpecial(text: string, box: PromptBox): boolean {
     const [, command, argument = ""] = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
     if (command !== undefined) {

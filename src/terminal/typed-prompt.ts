@@ -34,7 +34,7 @@ export function typedPrompt(prompt: string): TypedPrompt {
 
 const ran = /^I ran this command:\n\n(`{3,})\n\$ [\s\S]*?\n\1(?:\n\n|$)/;
 const delegated = /^Start the agent "([^"]+)" with this task: ([\s\S]+)$/;
-/** The prompt of a skill, as the program that starts the terminal writes it. */
+/** Matches a skill's prompt, as written by the program that starts the terminal. */
 const started = /^Follow the skill "([^"]+)"(?: for ("(?:[^"\\]|\\.)*"))?:\n\n/;
 
 /** Returns a prompt for display: the typed text, and the number of outputs that were sent with it. */

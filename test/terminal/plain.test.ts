@@ -23,7 +23,7 @@ describe.skipIf(!hasTmux)("with --plain", () => {
     await say(terminal, "/permissions");
     await answer(
       terminal,
-      /change the permission mode, or list the rules\n1: rules, list those in force\n2: default, .*, current\n/,
+      /change the permission mode, or list the rules\n1: rules, list the rules in force\n2: default, .*, current\n/,
       "5",
     );
     const asked = await terminal.waitFor("Run every call without asking?");
@@ -92,10 +92,12 @@ describe.skipIf(!hasTmux)("with --plain", () => {
     await terminal.press("Tab");
     await answer(terminal, /Which agent\?\n1: general-purpose \(look at it\), .* tokens\n/, "1");
     await answer(terminal, /1: Read its conversation\n2: Send it a message\n3: Stop it\n4: Make its caller wait/, "1");
-    await terminal.waitFor(/Conversation of general-purpose \(look at it\):[\s\S]*LS \.: [\s\S]*This is the end of/);
+    await terminal.waitFor(
+      /Conversation of general-purpose \(look at it\):[\s\S]*LS \.: [\s\S]*End of the conversation of/,
+    );
     await terminal.press("Tab");
-    await answer(terminal, /This is the end of[\s\S]*Which agent\?/, "1");
-    await answer(terminal, /This is the end of[\s\S]*What about general-purpose/, "2");
+    await answer(terminal, /End of the conversation of[\s\S]*Which agent\?/, "1");
+    await answer(terminal, /End of the conversation of[\s\S]*What about general-purpose/, "2");
     await answer(terminal, "Write a message to general-purpose", "Hurry up");
     await terminal.waitFor("will read the message");
     await terminal.press("C-c");

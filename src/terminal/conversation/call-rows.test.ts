@@ -50,7 +50,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("that needed approval shows the answer, and how long it worked itself", () => {
+  it("shows the answer if it needed approval, and how long the call itself took", () => {
     const answered = (answer: object, given: Given, isPlain = false): readonly string[] => {
       const approval = { requestId: "r", reason: "", askedAt: 0, answer: { answer: "allow", by: "ana", ...answer } };
       const item = { ...call(given), waitedMs: 6_500, approval } as CallItem;
@@ -144,7 +144,7 @@ describe("calls that have no result", () => {
     return texts(createConversationPrinter().update(agent, { columns: 60, rows: 12 }).open).filter((row) => row !== "");
   };
 
-  it("are named once: a single call is shown as the agent's activity, and of many calls, only the first are listed", () => {
+  it("are named once: a single call is shown as the agent's activity, and only the first of many calls are listed", () => {
     expect(opened(1)).toEqual([]);
     expect(opened(2)).toEqual(["  ● running: seq 0", "  ● running: seq 1"]);
     expect(opened(300)).toHaveLength(6);

@@ -21,9 +21,9 @@ import { diffRows } from "./diff-rows.ts";
 import { planRows } from "./plan-rows.ts";
 
 interface CallOptions {
-  /** Width of text. */
+  /** Width available for text. */
   readonly columns: number;
-  /** Name of the user. */
+  /** The user's name. */
   readonly user?: string | undefined;
   /** Shows the call as a sentence, without symbols and columns. */
   readonly isPlain?: boolean | undefined;
@@ -33,8 +33,8 @@ const NAME_COLUMNS = 6;
 const INDENT = "    ";
 
 /**
- * Returns a call's rows: one line with what it did, its result and how long it worked, then the user's answer, if the
- * call needed one, and the end of its output.
+ * Returns a call's rows: one line with its description, result and duration, then the user's answer if the call needed
+ * one, then the end of its output.
  */
 export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions): readonly Row[] {
   const { result } = item;
@@ -81,7 +81,7 @@ function indented(rows: readonly Row[]): readonly Row[] {
   return rows.map((row) => (row.length === 0 ? row : [span(INDENT), ...row]));
 }
 
-/** Tools whose calls have a description that ends with a path. */
+/** Tools whose call descriptions end with a path. */
 const pathTools: ReadonlySet<string> = new Set(["Read", "Edit", "Write", "NotebookEdit", "LS", "Grep", "Glob"]);
 
 /** Returns whether a call only waited for the user and did no work itself. */
@@ -89,7 +89,7 @@ function isOnlyAnswer({ name, result }: CallItem): boolean {
   return result?.outcome === "denied" || canonicalToolName(name) === "AskUserQuestion";
 }
 
-/** Returns how the user has answered a call's request for approval, or the questions that it asked. */
+/** Returns rows with the user's answer to a call's approval request, or to the questions that the call asked. */
 export function answerRows(item: CallItem, { columns, user, isPlain }: CallOptions): readonly Row[] {
   const words = isPlain ? sentence(answerWords(item, user)) : answerWords(item, user);
   const row = (spans: Row): readonly Row[] => wrap(spans, { columns, first: [span(isPlain ? "" : INDENT)] });
@@ -116,7 +116,7 @@ function markOf(item: CallItem): Span {
   }
 }
 
-/** Maximum number of lines to show from a change. */
+/** Maximum number of diff rows to show for a change. */
 const MAX_DIFF_ROWS = 30;
 /** Number of lines to show from a command's output, if it succeeded and if it failed. */
 const LAST_LINES = { ok: 2, failed: 5 };
@@ -165,7 +165,7 @@ export function activitySpan(words: string, style?: Style): Span {
   return { ...span(cleanLine(words), style), isPath: !words.includes(": ") && /\/[^/ ]+$/.test(words) };
 }
 
-/** Returns the whole input of a call and its whole output, below its line and the user's answer. */
+/** Returns a call's line and the user's answer, followed by the call's complete input and output. */
 export function wholeCallRows(item: CallItem, { columns, user, isPlain }: CallOptions): readonly Row[] {
   const [head = []] = callRows(item, { columns, isPlain });
   const { main, others, call } = approvalText(item);
@@ -194,7 +194,7 @@ function sentence(words: string): string {
   return words === "" ? "" : `${words.charAt(0).toUpperCase()}${words.slice(1)}`;
 }
 
-/** `mcp__github__search` is shown as `github search`. */
+/** Returns a tool's name for display: `mcp__github__search` becomes `github search`. */
 function toolLabel(name: string): string {
   const canonical = canonicalToolName(name);
   return cut(cleanLine(canonical.replace(/^mcp__/, "").replaceAll("__", " ")), 30);

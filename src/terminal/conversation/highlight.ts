@@ -12,7 +12,7 @@ export async function loadHighlighter(): Promise<void> {
   highlighter = core;
 }
 
-/** A longer text is not highlighted, because that would take too long. */
+/** Maximum length of highlighted text. Highlighting a longer one would take too long. */
 const MAX_CHARACTERS = 50_000;
 
 /** Returns the lines of code, with styles if the language is known. */

@@ -11,18 +11,18 @@ export interface RowOptions {
   readonly columns: number;
   /** Shows each call as a sentence, without symbols and columns, for screen readers. */
   readonly isPlain?: boolean | undefined;
-  /** Shows the whole input and output of each call. */
+  /** Shows each call's complete input and output. */
   readonly isWhole?: boolean | undefined;
-  /** Name of the user. */
+  /** The user's name. */
   readonly user?: string | undefined;
-  /** Returns the name of an agent. */
+  /** Returns an agent's name. */
   readonly nameOf?: ((agentId: AgentId) => string) | undefined;
 }
 
-/** Maximum width of text, because long lines are hard to read. */
+/** Maximum width of text. Longer lines are hard to read. */
 const MAX_COLUMNS = 110;
 
-/** Returns the width of text on a terminal. */
+/** Returns the width available for text on a terminal. */
 export function textColumns(columns: number): number {
   return Math.max(20, Math.min(columns - 1, MAX_COLUMNS));
 }
@@ -85,9 +85,7 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
   }
 }
 
-/**
- * Returns whether an item is an error that the user caused, or that the end of the run, which follows, also reports.
- */
+/** Returns whether an item is an error that the user caused, or one that the following end of the run also reports. */
 export function isToldByEnd(item: Item, { items, dropped }: AgentView): boolean {
   if (item.kind !== "error") return false;
   const next = at(items, item.position - dropped + 1);
@@ -125,7 +123,7 @@ function endItem(
 ): PrintedItem | undefined {
   if (outcome === "succeeded") return undefined;
   const words = `${outcomeMarks[outcome]} ${endWords({ outcome, reason })}`;
-  // A refusal's message is the model's answer, which has been printed.
+  // A refusal's message is the model's answer, which has already been printed.
   if (outcome === "stopped" || reason === "refused" || message === undefined) return note(words, "warn");
   return note(`${words}: ${message}`, outcome === "failed" ? "bad" : "warn");
 }
@@ -134,13 +132,13 @@ function endedRow({ agentId, outcome }: EndedNotice, { columns, nameOf }: RowOpt
   const style = outcome === "succeeded" ? "good" : outcome === "failed" ? "bad" : "warn";
   const name = cleanLine(nameOf?.(agentId) ?? agentId);
   return spread(
-    [span("  "), span(outcomeMarks[outcome], style), span(` report of ${name}`, "dim")],
+    [span("  "), span(outcomeMarks[outcome], style), span(` report from ${name}`, "dim")],
     [span("delivered to the agent", "dim")],
     textColumns(columns),
   );
 }
 
-/** `41,220` is shown as `41k`. */
+/** Formats a number of tokens: `41,220` becomes `41k`. */
 export function thousands(count: number): string {
   if (count < 1_000) return String(count);
   if (count < 10_000) return `${(count / 1_000).toFixed(1)}k`;

@@ -110,7 +110,7 @@ function listRows({ items, ordered, start, loose }: Tokens.List, widths: Widths)
 const MIN_CELL = 6;
 
 /**
- * Shows a table with aligned columns and wrapped cells. If not even short cells fit, each row is shown as a list of
+ * Shows a table with aligned columns and wrapped cells. If even narrow cells do not fit, each row is shown as a list of
  * values. The header alone decides this, so that the layout does not change while the table is being written.
  */
 function tableRows({ header, rows, align }: Tokens.Table, columns: number): readonly Row[] {

@@ -14,7 +14,7 @@ export function planRows(call: Pick<CallItem, "name" | "inputJson">, columns: nu
   return main && markdownRows(exactWords(main.value), columns);
 }
 
-/** Shows words exactly. The blanks between them are part of the Markdown. */
+/** Shows each word exactly. The whitespace between words is part of the Markdown. */
 function exactWords(text: string): string {
   return text
     .split(/(\s+)/)

@@ -26,7 +26,7 @@ export interface Printed {
 export function createConversationPrinter(): ConversationPrinter {
   /** Position of the first item that may not have been printed. */
   let next = 0;
-  /** Positions after `next` that have been printed. Calls are printed in the order they end. */
+  /** Positions after `next` that have been printed. Calls are printed in the order in which they end. */
   const early = new Set<number>();
   let last: PrintedKind | undefined;
   /** Texts of the response that is being written, in order, and how many of them have been recorded. */
@@ -75,7 +75,7 @@ export function createConversationPrinter(): ConversationPrinter {
   return {
     update: (agent, options) => {
       const rows: Row[] = [];
-      // Items that were dropped before they were seen, in a long session that is resumed, are not printed.
+      // When a long session is resumed, items that were dropped before they were seen are not printed.
       next = Math.max(next, agent.dropped);
       const running: CallItem[] = [];
       const isOver = agent.end !== undefined || agent.isCutOff === true;
@@ -99,7 +99,7 @@ export function createConversationPrinter(): ConversationPrinter {
         const open = openCalls(running, agent);
         return { rows, open: open.length > 0 && last !== "call" ? [[], ...open] : open };
       }
-      // A response that is retried starts from the beginning.
+      // A retried response starts from the beginning.
       const isAgain = streams.some((stream, index) => !texts[index]?.startsWith(stream.printed));
       if (turn !== draft.turn || isAgain) {
         turn = draft.turn;

@@ -9,7 +9,7 @@ const fence = /^ {0,3}(`{3,}|~{3,})/;
 
 /**
  * Divides unfinished Markdown after its last complete block. A block is complete when another one has begun after a
- * blank line, so that indented text, which may be part of a list item, does not end it.
+ * blank line. Indented text does not end a block, because it may be part of a list item.
  */
 export function splitDraft(text: string): SplitDraft {
   let at = 0;

@@ -22,7 +22,7 @@ export interface Limits {
   readonly rows: number;
 }
 
-/** Number of printed lines from which the highlighter learns, for example, that a comment is open. */
+/** Number of printed lines that the highlighter gets as context, for example to know that a comment is open. */
 const MAX_BEFORE = 50;
 
 export function createTextStream(): TextStream {

@@ -27,7 +27,7 @@ describe("an editor", () => {
     expect(press(editorWith(`a${family}é`), "backspace", "backspace").text).toBe("a");
   });
 
-  it("folds a long paste to one character, and sends it whole", () => {
+  it("folds a long paste into one character, and sends it in full", () => {
     const long = Array.from({ length: 120 }, (_, line) => `line ${line}`).join("\n");
     const editor = paste(editorWith("See "), long);
     expect(

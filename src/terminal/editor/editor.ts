@@ -14,7 +14,7 @@ export interface Editor {
 
 export const emptyEditor: Editor = { text: "", cursor: 0, killed: "", pastes: [] };
 
-/** A pasted text with more lines or characters is folded. */
+/** Pasted text with more lines or characters than this is folded. */
 const MAX_SHOWN_LINES = 8;
 const MAX_SHOWN_CHARACTERS = 1_000;
 
@@ -32,7 +32,9 @@ export function insert(editor: Editor, typed: string): Editor {
   return insertRaw(editor, clean(typed));
 }
 
-/** Inserts pasted text. A long one is folded to one character, which `shownText` shows as its size. */
+/**
+ * Inserts pasted text. Long text is folded into one character, which `shownCharacter` shows as the size of the text.
+ */
 export function paste(editor: Editor, pasted: string): Editor {
   const text = asMention(clean(pasted));
   const isLong = text.length > MAX_SHOWN_CHARACTERS || text.split("\n").length > MAX_SHOWN_LINES;
@@ -41,7 +43,7 @@ export function paste(editor: Editor, pasted: string): Editor {
   return insertRaw({ ...editor, pastes: [...editor.pastes, text] }, character);
 }
 
-/** A terminal pastes the path of a file that is dropped on it. The path of an image becomes a mention of it. */
+/** Converts the path of an image to a mention. A terminal pastes the path of a file that is dropped on it. */
 function asMention(text: string): string {
   const [, path] = /^\s*(?:file:\/\/)?(['"]?)([/~][^\s'"]*\.(?:png|jpe?g|gif|webp))\1\s*$/i.exec(text)?.slice(1) ?? [];
   return path === undefined ? text : `@${path} `;
@@ -131,7 +133,7 @@ export function yank(editor: Editor): Editor {
   return insertRaw(editor, editor.killed);
 }
 
-/** Replaces part of the text, such as a name that is completed. The cursor is placed after it. */
+/** Replaces part of the text, such as a name that is being completed, and places the cursor after it. */
 export function replacePart(
   editor: Editor,
   { from, to }: { readonly from: number; readonly to: number },

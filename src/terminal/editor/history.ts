@@ -3,7 +3,7 @@ export interface History {
   readonly prompts: readonly string[];
   /** Index of the prompt that is shown; the number of prompts if the user is writing a new one. */
   readonly index: number;
-  /** The user's text before looking at older prompts. */
+  /** Text that the user had written before looking at older prompts. */
   readonly draft: string;
 }
 

@@ -19,7 +19,7 @@ async function openAgents(options: TestOptions = {}): Promise<TestTerminal> {
 }
 
 describe("the list of agents", () => {
-  it("selects the agent that was open when its transcript is closed", async () => {
+  it("selects the agent whose transcript was shown last when the transcript is closed", async () => {
     const terminal = await openAgents();
     expect(terminal.frame()).toMatch(/^› ● Explore part 1/m);
     terminal.press("enter", "right", "right");
@@ -28,7 +28,7 @@ describe("the list of agents", () => {
     expect(terminal.frame()).toMatch(/^› ● Explore part 3/m);
   });
 
-  it("moves between transcripts only among the agents that match", async () => {
+  it("moves only between transcripts of agents that match the filter", async () => {
     const terminal = await openAgents();
     terminal.type("/");
     terminal.type("even");

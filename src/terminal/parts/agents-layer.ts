@@ -143,7 +143,7 @@ export function openAgentsLayer(app: App): void {
   app.open(layer);
 }
 
-/** Number of columns for an agent's name and task, before a message to it. */
+/** Maximum number of columns for an agent's name and task, which are shown before a message to it. */
 const MAX_LABEL = 40;
 
 /**

@@ -43,7 +43,7 @@ export function allAgents(view: SessionView): readonly AgentView[] {
   return inTreeOrder(view).filter(({ agentId }) => agentId !== MAIN_AGENT);
 }
 
-/** Maximum width of the panel, because figures far to the right are hard to read. */
+/** Maximum width of the panel. Figures farther to the right are hard to read. */
 const MAX_COLUMNS = 130;
 /** A narrower panel shows agents' activities instead of their figures. */
 const NARROW = 60;
@@ -144,7 +144,7 @@ export function nameOf({ name, agentType }: AgentView): string {
   return cleanLine(name ?? agentType);
 }
 
-/** `Explore (call sites)` */
+/** Returns an agent's name and task: `Explore (call sites)`. */
 export function labelOf(agent: AgentView): string {
   return agent.description === "" ? nameOf(agent) : `${nameOf(agent)} (${cleanLine(agent.description)})`;
 }
@@ -215,7 +215,7 @@ export function elapsedOf({ items, end, isCutOff, startedAt }: AgentView, now: n
   return Math.max(ended, end?.milliseconds ?? 0) + (isOver ? 0 : now - startedAt);
 }
 
-/** `134000` is shown as `2:14`. */
+/** Formats a duration: `134000` becomes `2:14`. */
 export function clock(milliseconds: number): string {
   const seconds = Math.max(0, Math.floor(milliseconds / 1_000));
   const hours = Math.floor(seconds / 3_600);

@@ -15,7 +15,7 @@ export interface RequestLayerOptions {
   readonly question: ApprovalQuestion;
   /** Unified diff of the change that the call would make, if it is known. */
   readonly diff?: string | undefined;
-  /** Name of the user. */
+  /** The user's name. */
   readonly by: string;
   /** How the request can be answered, if this terminal can't answer it. */
   readonly elsewhere?: string | undefined;
@@ -29,8 +29,8 @@ export interface RequestLayerOptions {
 }
 
 /**
- * Time for which the end of a call must be on the screen before it can be allowed. Each key that is pressed too early
- * restarts it, so that holding a key down does not allow the call.
+ * How long the end of a call must be on the screen before the call can be allowed. Each key that is pressed too early
+ * restarts this time, so that holding a key down does not allow the call.
  */
 const READ_MS = 300;
 /** Minimum number of rows for the call. If fewer are available, only the call is shown. */

@@ -5,7 +5,7 @@ import { wrap } from "../screen/text.ts";
 
 /** The text that a call would write to a file. */
 export interface FileChange {
-  /** Inputs of the call that the change shows, the new text last. */
+  /** Names of the call's inputs that the change shows; the last one is the new text. */
   readonly fields: readonly string[];
   readonly before: string;
   readonly after: string;

@@ -48,8 +48,7 @@ export function createCompletion(sources: CompletionSources): Completion {
   let hidden = "";
 
   /**
-   * Returns whether a mention does not name anything that exists. Paths outside the directory or on a server are
-   * unknown.
+   * Returns whether a mention names nothing that exists. Paths outside the directory or on a server can't be checked.
    */
   const isUnknown = ({ kind, text }: Word): boolean =>
     kind === "mention" && found.length === 0 && text !== hidden && /^@[^/~.]/.test(text) && sources.files().length > 0;

@@ -1,11 +1,11 @@
-/** A message that briefly replaces the key hints, and keys that must be pressed twice. */
+/** Messages that briefly replace the key hints, and detection of keys that must be pressed twice. */
 export interface Flash {
   /** Undefined if there is nothing to show. */
   readonly text: string | undefined;
   show(text: string): void;
   /** Returns whether the same key was pressed a moment ago. */
   isAgain(key: string): boolean;
-  /** Must be called for every key. Any other key cancels the wait for a second press and hides its message. */
+  /** Must be called for every key. A different key cancels the wait for a second press and hides its message. */
   onKey(key: string): void;
 }
 

@@ -1,8 +1,11 @@
-/** Something that the user wants when all agents have finished, such as leaving. */
+/** An action that the user wants to happen when all agents have finished, such as leaving. */
 export interface Later {
   /** Says what will happen; undefined if nothing is planned. */
   readonly text: string | undefined;
-  /** Acts when all agents have finished and the user is not busy. Replaces what was planned before. `what`: `Leaving`. */
+  /**
+   * Acts when all agents have finished and the user is not busy. Replaces what was planned before. `what`: name of the
+   * action, such as `Leaving`.
+   */
   plan(what: string, act: () => void): void;
   /** Forgets what was planned. Returns false if there was nothing. */
   cancel(): boolean;

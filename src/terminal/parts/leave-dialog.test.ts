@@ -19,9 +19,9 @@ const server = { url: "http://127.0.0.1:7333", isRunning: true, advice: "" };
 
 describe("/new while an agent is running", () => {
   it.each([
-    ["l", "park", "1 agent of the previous session continues when you /resume it."],
-    ["s", "stop", "1 agent of the previous session was stopped."],
-    ["r", "serve", "1 agent of the previous session continues on the server."],
+    ["l", "park", "1 agent from the previous session continues when you /resume it."],
+    ["s", "stop", "1 agent from the previous session was stopped."],
+    ["r", "serve", "1 agent from the previous session continues on the server."],
   ])("says what has happened to it after %s", async (key, how, receipt) => {
     const terminal = await openBusy("/new", { host: { server: async () => server } });
     await terminal.waitFor("1 agent is running");
@@ -32,7 +32,7 @@ describe("/new while an agent is running", () => {
 
   it("says that it continues on a server", async () => {
     const terminal = await openBusy("/new", { facts: { isRemote: true } });
-    await terminal.waitFor("1 agent of the previous session continues on the server.");
+    await terminal.waitFor("1 agent from the previous session continues on the server.");
   });
 });
 

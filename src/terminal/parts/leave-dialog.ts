@@ -53,7 +53,7 @@ export async function openLeaveDialog(app: App, { isBusy, later, leave }: LeaveO
 export interface SwitchOptions {
   readonly isBusy: boolean;
   readonly later: Later;
-  /** What opening the other session is called: `Starting a new session`. */
+  /** Description of the switch for the user, such as `Starting a new session`. */
   readonly what: string;
   /** Opens the other session. Resolves with false if that is not possible. */
   readonly open: (how: ClosingWay) => Promise<boolean>;
@@ -68,7 +68,7 @@ export async function askToSwitch(app: App, { isBusy, later, what, open }: Switc
   const { they, them, finished, go } = wordsFor(count);
   const openAndTell = async (how: ClosingWay, outcome: string): Promise<void> => {
     later.cancel();
-    if ((await open(how)) && count > 0) app.say(`${plural(count, "agent")} of the previous session ${outcome}.`);
+    if ((await open(how)) && count > 0) app.say(`${plural(count, "agent")} from the previous session ${outcome}.`);
   };
   const outcomes: Readonly<Record<ClosingWay, string>> = {
     stop: `${count === 1 ? "was" : "were"} stopped`,

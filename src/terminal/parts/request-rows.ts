@@ -102,7 +102,7 @@ function shownRequest(question: ApprovalQuestion): { readonly call: string; read
   const { call, details } = describeRequest(question);
   const change = fileChange(question.call);
   const { rule, scope, reason } = question.decision;
-  // The reason for a built-in rule says what the rule checks.
+  // A built-in rule's reason says what the rule checks.
   const isNamed = scope === "builtin" || reason.includes(rule);
   const because = isNamed ? [] : [`rule: ${showExactly(rule)} (${scope})`];
   if (change === undefined) return { call, details: [...details, ...because] };
@@ -111,7 +111,7 @@ function shownRequest(question: ApprovalQuestion): { readonly call: string; read
   return { call, details: [...kept, ...details.slice(inputs.length), ...because] };
 }
 
-/** Says on one line what an agent is waiting for. */
+/** Describes in one line what an agent is waiting for. */
 export function requestLine(question: ApprovalQuestion, view: SessionView): string {
   const { cwd } = agentOf(view, question.agentId) ?? {};
   return cleanLine(`${askerPath(question, view)} ${wishWords(question.call, cwd)}`);

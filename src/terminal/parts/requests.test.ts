@@ -63,7 +63,7 @@ describe("the keys of a request", () => {
     await expect.poll(() => terminal.sent).toMatchObject([{ type: "stop" }]);
   });
 
-  it("answer the request with Tab, from the list of agents too", async () => {
+  it("show the request with Tab, even from the list of agents", async () => {
     const clock = stopClock();
     const terminal = await openTestTerminal();
     terminal.happen(started());
@@ -78,7 +78,7 @@ describe("the keys of a request", () => {
     expect(terminal.frame()).toContain("main asks for approval");
   });
 
-  it("choose the selected option of a question for several options if none is ticked", async () => {
+  it("choose the selected option of a multi-select question if none is ticked", async () => {
     const clock = stopClock();
     const terminal = await openTestTerminal();
     terminal.happen(started());

@@ -10,7 +10,7 @@ import { requestLine } from "./request-rows.ts";
 
 export interface RequestsOptions {
   readonly app: App;
-  /** Name of the user. */
+  /** The user's name. */
   readonly by: string;
   /** Returns whether the user is busy with a text, a list or a transcript. */
   readonly isOccupied: () => boolean;
@@ -28,15 +28,16 @@ export interface Requests {
   update(): void;
   /** Shows the open request now, even if the user is busy. Returns false if there is none. */
   show(): boolean;
-  /** One line about an open request that is not shown. */
+  /** Returns one line about an open request that is not shown. */
   rows(columns: number): readonly Row[];
   /**
-   * Whether it is too early for a key to be an answer, because the user may have typed it before reading the request.
+   * Returns whether it is too early for a key to be an answer, because the user may have typed it before reading the
+   * request.
    */
   isEarly(layer: Layer): boolean;
 }
 
-/** Time for which a request must be on the screen before a key answers it. Its keys are shown after that. */
+/** How long a request must be on the screen before a key answers it. Its keys are shown after that. */
 const QUIET_MS = 400;
 
 /** Time after which Retinue tries again to read a request that could not be read. */

@@ -8,8 +8,8 @@ import { openPicker } from "./picker.ts";
 type RewindAnswer = "restore" | "keep" | "cancel";
 
 /**
- * Shows which files going back to a prompt would restore, and which commands' effects would stay, and asks the user what
- * to do. `prompts` are that prompt and all later ones. Does not ask if nothing has been changed since.
+ * Shows which files would be restored by going back to a prompt and which commands' effects would stay, then asks the
+ * user what to do. `prompts` contains that prompt and all later ones. Does not ask if nothing has changed since.
  */
 export function askHowToRewind(app: App, prompts: readonly PastPrompt[]): Promise<RewindAnswer> {
   const files = [...new Set(prompts.flatMap((prompt) => prompt.files))];

@@ -22,7 +22,7 @@ import { allAgents, clock, dollars, elapsedOf, labelIn, markOf, nameOf } from ".
 import { createLineInput, type LineInput } from "./line-input.ts";
 
 export interface TranscriptOptions {
-  /** Shows the whole input and output of each call from the beginning. */
+  /** Shows each call's complete input and output from the start. */
   readonly isWhole?: boolean | undefined;
   /** Returns the agents that ← and → go to; all subagents by default. */
   readonly agents?: (() => readonly AgentView[]) | undefined;
@@ -161,7 +161,7 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
   app.open(layer);
 }
 
-/** Returns a call that has no result yet: one that is waiting for the user, or one that is running. */
+/** Returns the row for a call that has no result yet: one that is waiting for the user, or one that is running. */
 function openCallRow(
   item: CallItem,
   { columns, cwd }: { readonly columns: number; readonly cwd: string | undefined },

@@ -9,11 +9,11 @@ import { shownPrompt } from "../typed-prompt.ts";
 export interface PlainScreen {
   /** Prints what has changed outside of the conversation, such as the queue. `top`: the layer that has the focus. */
   speak(top: Layer | undefined): void;
-  /** Draws the user's input: the prompt box, or that of the given layer. */
+  /** Draws the user's input: the prompt box, or the given layer's input. */
   draw(top: Layer | undefined): Drawing;
 }
 
-/** Number of rows of the prompt box. */
+/** Height of the prompt box in rows. */
 const BOX_ROWS = 5;
 /** Maximum number of columns for a queued prompt. */
 const MAX_PROMPT = 200;

@@ -30,6 +30,6 @@ export async function printTranscript(app: App, agentId: AgentId, isWhole = fals
     line(`Conversation of ${name}:`),
     ...rows,
     [],
-    line(`This is the end of the conversation of ${name}, which is now: ${activityWords(agent)}.`),
+    line(`End of the conversation of ${name}. Current activity: ${activityWords(agent)}.`),
   ]);
 }

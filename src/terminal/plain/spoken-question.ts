@@ -22,7 +22,7 @@ export function createSpokenQuestion(app: App, options: RequestLayerOptions): La
       textOfRow(head).replace("?", "").trim(),
       `${asked.header}: ${asked.question}`,
       ...asked.options.map(({ label, description = "" }, index) => `${index + 1}: ${label}. ${description}`),
-      `Type ${several} or your own words, and press Enter. Without any text, the agent decides. Esc lets you write a prompt first.`,
+      `Type ${several} or your own words, and press Enter. If you enter nothing, the agent decides. Esc lets you write a prompt first.`,
     ];
     const rows = sentences.flatMap((each) => wrap([span(cleanLine(each))], { columns: app.columns - 1 }));
     app.print([[], ...rows]);

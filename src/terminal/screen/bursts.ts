@@ -1,6 +1,6 @@
 import type { Key } from "./keys.ts";
 
-/** Finds pastes in terminals that do not mark them, by the speed at which their lines arrive. */
+/** Detects pastes in terminals that do not mark them, by the speed at which their lines arrive. */
 export interface BurstDetector {
   /** Processes the keys from one read. Returns those that can be passed on. */
   push(keys: readonly Key[]): readonly Key[];
@@ -14,7 +14,7 @@ export interface BurstDetector {
 const PASTE_MS = 100;
 /** Time to wait after a long line that arrived at once, because it may be the first one of a paste. */
 const LINE_MS = 15;
-/** Number of characters above which a line was not typed. */
+/** Number of characters above which a line is assumed to have been pasted. */
 const MIN_LINE = 200;
 
 export function createBurstDetector(): BurstDetector {
