@@ -31,7 +31,7 @@ export interface WorkerHostOptions {
   readonly link: Link;
   /** Directory with one file per session, in which its calls are recorded. */
   readonly ledgerDirectory: string;
-  /** If absent, the files of sessions are in temporary directories. */
+  /** If absent, sessions' files are in temporary directories. */
   readonly files?: SessionFiles | undefined;
 }
 

@@ -16,7 +16,7 @@ import { signOut } from "./state/sign-in.ts";
 import { useStore } from "./state/store.ts";
 import { applyTheme, storedTheme, type Theme } from "./state/theme.ts";
 
-/** The page: navigation, the state of the connection, and the content that the address names. */
+/** Shows the page: navigation, the state of the connection, and the content that the address names. */
 export function App(): ReactNode {
   const route = useRoute();
   const { link, approvals, sessions } = useStore(useServer().store);

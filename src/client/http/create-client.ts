@@ -95,9 +95,7 @@ export interface ClientSession {
   edit(promptId: PromptId, prompt: string | readonly UserBlock[]): Promise<Receipt>;
   /** Removes a prompt from the queue. */
   withdraw(promptId: PromptId): Promise<Receipt>;
-  /**
-   * Changes the permission mode, which needs the `approve` scope, or the model, which is used from the next prompt on.
-   */
+  /** Changes the permission mode, which needs the `approve` scope, or the model, starting with the next prompt. */
   configure(changes: Pick<Extract<Command, { type: "configure" }>, "permissionMode" | "model">): Promise<Receipt>;
   /**
    * Changes the limit on the total cost of all agents, in US dollars. Needs the `approve` scope. The session must not
@@ -106,7 +104,7 @@ export interface ClientSession {
   limit(limits: { readonly maxCost: number }): Promise<SessionInfo>;
   /** Replaces the main agent's conversation with a summary. */
   compact(instructions?: string): Promise<Receipt>;
-  /** Lists the prompts of the conversation that `rewind` can go back to, oldest first. */
+  /** Lists the prompts in the conversation that `rewind` can go back to, oldest first. */
   prompts(): Promise<readonly PastPrompt[]>;
   /**
    * Goes back to the conversation before a prompt. Also restores files that tools have changed since, unless `files` is

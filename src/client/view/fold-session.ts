@@ -16,7 +16,8 @@ import { type AgentView, agentOf, newAgentView, parentOf, type SessionView } fro
 export type ViewUpdate = SessionUpdate & Partial<WireAgent>;
 
 /**
- * Applies an update to a session's view, without side effects and in constant time. Updates must arrive in order. An update whose position was already applied changes nothing.
+ * Applies an update to a session's view, without side effects and in constant time. Updates must arrive in order. An
+ * update whose position was already applied changes nothing.
  *
  * ```ts
  * let view = newSessionView();

@@ -30,8 +30,8 @@ export function foldAll(folded: FoldedSession, update: ViewUpdate): FoldedSessio
 
 /**
  * Part of a folded session, in the form that a server sends: `view_loading` while it reads the session's files, then
- * `view_started`, the agents in the order of the view, and `view_complete`. The agents' items are not sent. They are treated as dropped and can be restored from an
- * agent's lines.
+ * `view_started`, the agents in the order of the view, and `view_complete`. The agents' items are not sent; they are
+ * treated as dropped and can be restored from an agent's lines.
  */
 export type ViewPart =
   /** `events`: number of events read so far. */

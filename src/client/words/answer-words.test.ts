@@ -39,7 +39,7 @@ describe("the answer to a request for approval", () => {
   });
 });
 
-it("the time for which a call has worked does not include its wait for approval", () => {
+it("the duration of a call does not include its wait for approval", () => {
   const result = { outcome: "ok", milliseconds: 61_000, content: [] } as const;
   expect(workedMs(call({}, { result, waitedMs: 60_000 }))).toBe(1_000);
   expect(workedMs(call({}))).toBeUndefined();

@@ -43,10 +43,7 @@ export function repliesTo({ inputJson, approval }: AnsweredCall): readonly Repli
   });
 }
 
-/**
- * Returns the time for which a call has worked, not including its wait for approval; undefined if the call has not
- * ended.
- */
+/** Returns how long a call worked, excluding its wait for approval; undefined if the call has not ended. */
 export function workedMs({ result, waitedMs = 0 }: AnsweredCall): number | undefined {
   return result === undefined ? undefined : Math.max(0, result.milliseconds - waitedMs);
 }

@@ -61,7 +61,7 @@ export function describeRequest({ call, decision, grants = [], questions = [] }:
 
 function describeQuestion({ header, question, options, multiSelect }: UserQuestion): readonly string[] {
   return [
-    `${oneLine(header)}: ${wholeText(question)}${multiSelect ? " (several possible)" : ""}`,
+    `${oneLine(header)}: ${wholeText(question)}${multiSelect ? " (choose one or more)" : ""}`,
     ...options.map(({ label, description }, index) => {
       const about = description === undefined ? "" : ` - ${wholeText(description)}`;
       return `  ${index + 1}. ${wholeText(label)}${about}`;

@@ -39,7 +39,7 @@ function lineCount(lines: readonly string[]): string {
   return shown === 0 ? "" : plural(shown, "line");
 }
 
-/** The line that takes the place of the middle of a long output. */
+/** Matches the line that replaces the middle of a long output. */
 const leftOut = /^\[… [\d,]+ .+ left out …\]$/;
 
 function denialWords({ approval }: EndedCall, { content }: CallResult): string {

@@ -141,7 +141,7 @@ export function wishWords(call: Pick<ToolCall, "name" | "inputJson">, cwd?: stri
   return `wants to ${verbs[name]?.todo ?? `use ${toolName(call.name)}`} ${target}`.trim().replace(/:$/, "");
 }
 
-/** `mcp__github__search` is shown as `github search`. */
+/** Returns a tool's name for display: `mcp__github__search` becomes `github search`. */
 function toolName(name: string): string {
   return oneLine(name.replace(/^mcp__/, "").replaceAll("__", " "));
 }
@@ -212,7 +212,7 @@ const changes = {
   "run.backgrounded": "in the background from here on",
 };
 
-/** `/work/src/price.ts` and others are shown as `price.ts, cart.ts, tax.ts and 2 more`. */
+/** Lists the names of files, without their directories: `price.ts, cart.ts, tax.ts and 2 more`. */
 function fileNames(paths: readonly string[]): string {
   const names = paths.slice(0, MAX_NAMES).map((path) => path.slice(path.lastIndexOf("/") + 1));
   const more = paths.length - names.length;

@@ -1,8 +1,8 @@
 import type { Clock } from "../../ports/index.ts";
 
 /**
- * Clocks that watch the time limits of one run, outside of its loop. When a limit is reached, both clocks stop, unless
- * the run continues.
+ * Clocks that watch the time limits of one run, outside its loop. When a limit is reached, both clocks stop, unless the
+ * run continues.
  */
 export interface RunClocks {
   /** Called when a request is sent. From then on, the time without output is limited. */

@@ -73,7 +73,10 @@ const placeTools: ReadonlySet<string> = new Set([
   "Task",
 ]);
 
-/** An agent that can't use its directory, such as one that talks to customers, must not tell anyone about it. */
+/**
+ * Describes the environment without paths. An agent that can't use its directory, such as one that talks to customers,
+ * must not reveal it.
+ */
 function describeWithoutPlace({ date, model, mode, approvable }: ToldEnvironment): string {
   const who = approvable ? "the user can approve them" : "no one can approve them in this run";
   const asks = mode === "default" || mode === "acceptEdits" ? ` Some calls may need approval; ${who}.` : "";

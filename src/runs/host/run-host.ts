@@ -108,7 +108,7 @@ export interface RefreshedAgent {
 }
 
 export interface Acceptance {
-  /** Commands that must succeed, in the order they are run. */
+  /** Commands that must succeed, in the order in which they are run. */
   readonly commands: readonly string[];
   /** Policy that applies to the commands. */
   readonly policy: Policy;

@@ -18,7 +18,7 @@ export interface Run extends AsyncIterable<RunUpdate> {
 
 /** Number of unread updates after which a slow reader misses live events. Recorded lines are never dropped. */
 const LIVE_BACKLOG = 2000;
-/** Longest interval of a timer, in milliseconds. */
+/** Maximum timer interval in milliseconds. */
 const LONGEST_INTERVAL = 2 ** 31 - 1;
 
 export interface RunOutlet {

@@ -22,7 +22,10 @@ const milestones: ReadonlySet<RunUpdate["type"]> = new Set([
   "approval.answered",
 ]);
 
-/** Readable output file next to a background agent's transcript. It is for people; models use its address. */
+/**
+ * Readable output file next to a background agent's transcript. The file is for people; models use the output's
+ * address.
+ */
 export interface AgentOutput {
   /** Path of the file. Undefined until something is written. */
   readonly path: string | undefined;

@@ -252,8 +252,9 @@ export class Dispatcher implements Retinue {
 
   /**
    * Resumes a subagent in the background without a call. Its end is reported to the nearest agent above it that is
-   * running, or else to the main agent; to neither of them if the program started it. Returns the reason if that is impossible. A prompt is in the agent's transcript
-   * when the promise resolves. Pass no prompt to continue a run that was lost or parked.
+   * running, or else to the main agent; if the program started it, to neither. Returns the reason if the subagent can't
+   * be resumed. When the promise resolves, the prompt is in the subagent's transcript. Pass no prompt to continue a run
+   * that was lost or parked.
    */
   async wake(
     subagent: Subagent,
@@ -276,7 +277,7 @@ export class Dispatcher implements Retinue {
     return refused?.message;
   }
 
-  /** Returns the nearest agent above a subagent that is running, or else the main agent. */
+  /** Returns the nearest running agent above a subagent, or else the main agent. */
   private parentOf({ parent: { agentId } }: Subagent): LiveAgent {
     if (this.registry.live.has(agentId)) return this.liveAgent(agentId);
     const above = this.registry.known(agentId);

@@ -9,7 +9,10 @@ import { createTaskOutput, taskOutputSpec } from "./task-output.ts";
 import { type DelegationOffer, readRequest, taskSpec } from "./task-spec.ts";
 import { createTaskStop, taskStopSpec } from "./task-stop.ts";
 
-/** Returns the specs of the delegation tools in the order they are declared. The same offer gives the same bytes. */
+/**
+ * Returns the specs of the delegation tools in the order in which they are declared. The same offer always produces the
+ * same bytes.
+ */
 export function delegationSpecs(offer: DelegationOffer): readonly ToolSpec[] {
   return [taskSpec(offer), ...(offer.background ? [taskOutputSpec, taskStopSpec, sendMessageSpec] : [])];
 }

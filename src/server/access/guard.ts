@@ -108,7 +108,7 @@ function countOf({ rawHeaders }: IncomingMessage, name: string): number {
   return rawHeaders.filter((each, index) => index % 2 === 0 && each.toLowerCase() === name).length;
 }
 
-/** Headers of every response. Pages may load nothing but their own style. */
+/** Returns the headers of every response. Pages may load nothing but their own style. */
 export function securityHeaders(styleHash: string): Readonly<Record<string, string>> {
   return {
     "Content-Security-Policy": `default-src 'none'; style-src '${styleHash}'; base-uri 'none'; form-action 'none'; frame-ancestors 'none'`,

@@ -246,7 +246,7 @@ export class SessionControl {
 
 /** Time after which a command without a receipt may be waiting for disk space. */
 const UNRECORDED_MS = 3_000;
-/** Free space in bytes below which a disk counts as full. */
+/** Free space in bytes below which a disk is considered full. */
 const LEAST_FREE = 64 * 1024;
 
 /** Waits for a receipt. A session waits until the disk has space, but its clients must know what it is waiting for. */

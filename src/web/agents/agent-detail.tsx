@@ -13,11 +13,11 @@ import { ToolSummary } from "./tool-summary.tsx";
 interface AgentDetailProps {
   readonly name: string;
   readonly place: AgentsPlace;
-  /** Reads everything again. */
+  /** Reloads everything. */
   readonly onChanged: () => void;
 }
 
-/** Everything about an agent: its fields, its tools, its cost and its problems. */
+/** Shows everything about an agent: its fields, its tools, its cost and its problems. */
 export function AgentDetail({ name, place, onChanged }: AgentDetailProps): ReactNode {
   const { client } = useServer();
   const { worker, version } = place;

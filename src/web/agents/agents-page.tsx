@@ -139,7 +139,7 @@ function worstOf(diagnostics: AgentCatalog["diagnostics"]): "error" | "warning" 
   return severities.includes("error") ? "error" : severities.includes("warning") ? "warning" : undefined;
 }
 
-/** Information about all of the directory's agents, and problems in files that define none of them. */
+/** Shows information about all of the directory's agents, and problems in files that define none of them. */
 function Overview({ catalog }: { readonly catalog: AgentCatalog }): ReactNode {
   const { agents, diagnostics, trusted, root, tokens, off } = catalog;
   const files = new Set(agents.map(({ file }) => file));

@@ -15,12 +15,12 @@ interface FileContent {
 
 interface EditAgentProps {
   readonly name: string;
-  /** The file as it is now. */
+  /** Current content of the file. */
   readonly content: FileContent;
   readonly place: AgentsPlace;
-  /** Reads the file again. */
+  /** Reloads the file. */
   readonly onReload: () => void;
-  /** Called with a sentence if the file was written. */
+  /** Called when the user has finished, with a message if the file was written. */
   readonly onEnd: (said?: string) => void;
 }
 
@@ -30,14 +30,14 @@ export function EditAgent({ name, content, place, onReload, onEnd }: EditAgentPr
   const { worker, root } = place;
   const [opened, setOpened] = useState(content);
   const [stored, setStored] = useDraft(editKey(name, worker));
-  /** The user's text, and the hash of the text that it was made from. */
+  /** The user's text, and the hash of the text that it is based on. */
   const { text, hash } = stored === "" ? opened : (JSON.parse(stored) as FileContent);
   const [isSaving, setIsSaving] = useState(false);
   const [error, setError] = useState("");
   const checked = useCheck(text.trim() === "" ? undefined : { agent: name, text }, worker);
   const isChanged = text !== content.text;
   const isOutdated = hash !== content.hash && isChanged;
-  /** Continues from the file as it is now, with the user's text or without it. */
+  /** Starts over from the current file, with or without the user's text. */
   const startAgain = (kept?: string): void => {
     setOpened(content);
     setStored(kept === undefined ? "" : JSON.stringify({ text: kept, hash: content.hash }));

@@ -24,7 +24,7 @@ interface ApprovalCardProps {
 
 type Open = "deny" | "edit" | undefined;
 
-/** A request for approval: everything that the call would do, why it needs approval, and the possible answers. */
+/** Shows a request for approval: everything that the call would do, why it needs approval, and the possible answers. */
 export function ApprovalCard({ approval, path, place }: ApprovalCardProps): ReactNode {
   const { question, askedAt } = approval;
   const { sessionId, requestId, call, always, questions = [] } = question;
@@ -74,7 +74,9 @@ export function ApprovalCard({ approval, path, place }: ApprovalCardProps): Reac
     if (isReady) action();
     else restart();
   };
-  /** Ignores clicks that may be meant for the request that was here before, such as the second one of a double click. */
+  /**
+   * Ignores clicks that may be meant for the request that was here before, such as the second click of a double-click.
+   */
   const onClick = (action: () => void) => (event: MouseEvent) => {
     if (isReady && event.detail <= 1) action();
   };
@@ -251,7 +253,7 @@ function DenyForm({ isBusy, onDeny, onCancel }: DenyFormProps): ReactNode {
   );
 }
 
-/** One of the inputs of a call. */
+/** Shows one of a call's inputs. */
 function CallField({ name, value }: { readonly name: string; readonly value: string }): ReactNode {
   const isLong = value.includes("\n") || value.length > SHORT;
   return (

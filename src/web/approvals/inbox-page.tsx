@@ -36,7 +36,7 @@ interface SessionRequestsProps {
   readonly approvals: readonly WaitingApproval[];
 }
 
-/** One session's open requests. */
+/** Shows one session's open requests. */
 function SessionRequests({ id, session, approvals }: SessionRequestsProps): ReactNode {
   const { client } = useServer();
   const asking = [...new Set(approvals.flatMap(({ question }) => question.path))].sort().join(" ");

@@ -1,8 +1,6 @@
 import { type FocusEvent, useCallback, useEffect, useRef, useState } from "react";
 
-/**
- * Time for which a request must be in its place before it can be answered. The terminal interface waits just as long.
- */
+/** How long a request must stay in its place before it can be answered. The terminal interface waits just as long. */
 const READ_MS = 300;
 
 /** Tells whether a request has been visible long enough to be answered. */

@@ -102,7 +102,10 @@ interface AskedAnswer {
 /** Maximum number of requests that are answered at the same time. */
 const AT_ONCE = 4;
 
-/** Requests of one kind, each with its whole input, which can be answered together. Each one gets its own answer. */
+/**
+ * Shows requests of one kind, each with its whole input. They can be answered together, but each one gets its own
+ * answer.
+ */
 function SimilarRequests({ requests, pathOf, onShow }: SimilarRequestsProps): ReactNode {
   const { client } = useServer();
   const [asked, setAsked] = useState<AskedAnswer>();

@@ -3,7 +3,7 @@ import { useModal } from "./use-modal.ts";
 
 interface ConfirmDialogProps {
   readonly title: string;
-  /** What will happen. */
+  /** Describes what will happen. */
   readonly children: ReactNode;
   /** Label of the confirmation button. */
   readonly action: string;

@@ -13,7 +13,7 @@ interface TextFieldProps extends FieldProps {
   readonly suggestions?: readonly string[];
 }
 
-/** A field for a short text, with its problem below it. */
+/** Shows a field for a short text, with its problem below it. */
 export function Field({
   name,
   label,
@@ -61,7 +61,7 @@ interface ChoiceProps extends FieldProps {
   readonly children: ReactNode;
 }
 
-/** A list of options. */
+/** Shows a list of options. */
 export function Choice({ label, value = "", onChoose, first, hint, children }: ChoiceProps): ReactNode {
   const id = useId();
   return (

@@ -1,6 +1,8 @@
 import { type RefObject, useLayoutEffect, useRef } from "react";
 
-/** Shows a dialog as long as its component is mounted. Then returns the focus to the element that had it before. */
+/**
+ * Shows a dialog as long as its component is mounted. Afterwards, returns the focus to the element that had it before.
+ */
 export function useModal(): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
   // A layout effect is cleaned up before the dialog is removed. Only a dialog on the page returns the focus.

@@ -207,7 +207,7 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
   );
 }
 
-/** A region of a session whose view has not arrived yet. The conversation's region shows the progress. */
+/** Shows a region of a session whose view has not arrived yet. The conversation's region shows the progress. */
 function Loading({ title }: { readonly title: string }): ReactNode {
   return (
     <>

@@ -9,7 +9,7 @@ interface DeleteSessionProps {
   readonly onDeleted?: () => void;
 }
 
-/** A button that deletes a session after a confirmation. */
+/** Shows a button that deletes a session after confirmation. */
 export function DeleteSession({ session, onDeleted }: DeleteSessionProps): ReactNode {
   const { client } = useServer();
   const [isAsking, setIsAsking] = useState(false);

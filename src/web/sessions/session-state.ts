@@ -21,7 +21,7 @@ export function sessionState({ state, approvals, outcome, reason, detail, elsewh
   return { words: `${endWords({ outcome, reason })}${where}`, tone: toneOf[outcome] };
 }
 
-/** `It can't be read.` becomes `damaged: it can't be read`. */
+/** Describes damage as a state: `It can't be read.` becomes `damaged: it can't be read`. */
 function damageWords(detail: string): string {
   return `damaged: ${detail.slice(0, 1).toLowerCase()}${detail.slice(1).replace(/\.$/, "")}`;
 }

@@ -21,7 +21,7 @@ interface CallLineProps {
   readonly missing: string | undefined;
 }
 
-/** A tool call on one line. Expands to show its input, its output and the changes that it made. */
+/** Shows a tool call on one line, which expands to show its input, its output and the changes that it made. */
 export const CallLine = memo(function CallLine({ call, missing }: CallLineProps): ReactNode {
   const { result, approval, agents = [] } = call;
   const [isOpen, setIsOpen] = useState(false);

@@ -7,7 +7,7 @@ import { asClientError } from "../../state/server-store.ts";
 import { useSessionId } from "../session-context.ts";
 import { partEnd } from "./part-end.ts";
 
-/** Shows the output of a call as the model saw it. If that was only part of the output, the whole can be loaded. */
+/** Shows the output of a call as the model saw it. If that was only part of the output, the rest can be loaded. */
 export function Output({ content }: { readonly content: readonly ResultBlock[] }): ReactNode {
   const text = withoutTags(content.map((block) => (block.type === "text" ? block.text : `[${block.type}]`)).join("\n"));
   const address = /retinue:\/\/result\/([\w-]+)/.exec(text)?.[1];

@@ -276,7 +276,7 @@ function sentence(words: string): string {
   return `${words[0]?.toUpperCase()}${words.slice(1)}`;
 }
 
-/** The response that is being written. */
+/** Shows the response that is being written. */
 function DraftView({ draft: { parts, isPartial, hasGaps } }: { readonly draft: Draft }): ReactNode {
   return (
     <div className="draft" aria-busy="true">
@@ -293,7 +293,7 @@ function DraftView({ draft: { parts, isPartial, hasGaps } }: { readonly draft: D
   );
 }
 
-/** Maximum number of characters to show from the thinking. */
+/** Maximum number of characters of thinking to show. */
 const LAST_THOUGHTS = 200;
 
 function DraftPartView({ part }: { readonly part: DraftPart }): ReactNode {

@@ -10,7 +10,7 @@ interface CommandDialogProps {
   /** Whether the fields contain what the command needs. */
   readonly isValid: boolean;
   readonly send: () => Promise<Receipt>;
-  /** Called when the dialog is closed, with the message of the receipt if the command was carried out. */
+  /** Called when the dialog is closed, with the receipt's message if the command was carried out. */
   readonly onEnd: (message?: string) => void;
   /** What the command does, and its fields. */
   readonly children: ReactNode;

@@ -102,7 +102,7 @@ interface QueuedPromptProps {
   readonly send: ReturnType<typeof useReceipts>["send"];
 }
 
-/** A queued prompt. It keeps its place in the queue, and its images, when its text is edited. */
+/** Shows a queued prompt, which keeps its place in the queue and its images when its text is edited. */
 function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps): ReactNode {
   const session = useServer().client.sessions.open(useSessionId());
   const [edited, setEdited] = useState<string>();

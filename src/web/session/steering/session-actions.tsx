@@ -138,7 +138,7 @@ function Settings({ info, main, onEnd }: DialogProps & { readonly main: AgentVie
         </Choice>
         <Field
           name="model"
-          label="Model of the main agent, from its next prompt on"
+          label="Main agent's model, starting with its next prompt"
           value={model}
           onChoose={setModel}
           placeholder={current.model}

@@ -34,9 +34,9 @@ interface TipPlace {
 }
 
 /**
- * Turns and calls of all agents over time, with one lane for each agent and one row for each simultaneous call. A group
- * of many agents has a strip that shows how many of them were busy. Dragging zooms, and a click opens a call, a turn or
- * a group. The arrow keys move from bar to bar.
+ * Shows all agents' turns and calls over time, with one lane for each agent and one row for each simultaneous call. A
+ * group of many agents has a strip that shows how many of them were busy. Dragging zooms, and a click opens a call, a
+ * turn or a group. The arrow keys move from bar to bar.
  */
 export function Waterfall({
   tabs,
@@ -202,7 +202,7 @@ export function Waterfall({
         {losses.length > 0 && <span className="key lost">process lost</span>}
       </div>
       <div className="waterfall-frame">
-        {/* In the space beside the axis, so that the legend stays where it is. */}
+        {/* Placed beside the axis, so that the legend does not move. */}
         {zoom === undefined ? (
           <span className="zoom-note dim wide-only">Drag to zoom</span>
         ) : (
