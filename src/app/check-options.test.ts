@@ -34,7 +34,7 @@ describe("options of openSession", () => {
     [{ tools: [{ name: "a", description: "A.", execute: () => 1 }] }, 'has no option "execute"', "Use run."],
     [
       { model: { describe: () => ({}), call: (): unknown => undefined } },
-      "does not describe a model",
+      "returned an invalid description",
       "maxOutputTokens",
     ],
     [{ appendSystemPrompt: "x" }, 'openSession has no option "appendSystemPrompt"', "systemPrompt: { append: text }"],
@@ -67,7 +67,7 @@ describe("options of openSession", () => {
     [{ signal: {} }, "signal", "AbortSignal"],
     [
       { hooks: { PreToolUs: [] } },
-      "hooks option of openSession has an unknown event PreToolUs",
+      'hooks option of openSession has an unknown event "PreToolUs"',
       "Did you mean PreToolUse?",
     ],
     [{ hooks: { Stop: {} } }, "hooks option of openSession has an invalid value for Stop", "array"],

@@ -8,7 +8,7 @@ export interface OptionType {
   readonly optional?: boolean | undefined;
   /** Strings that the option accepts, for suggestions in error messages. */
   readonly values?: readonly string[] | undefined;
-  /** Says what is wrong with a value that is not accepted, in a sentence; replaces "Use …" in messages. */
+  /** Explains in one sentence why a value is rejected; replaces "Use …" in messages. */
   readonly problem?: ((value: unknown) => string | undefined) | undefined;
 }
 

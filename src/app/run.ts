@@ -15,7 +15,7 @@ export type RunOptions<Output extends Schema | undefined = undefined> = SessionO
 
 /** Result of `run`: its outcome, text, output, usage, cost, facts and session id. */
 export interface CompletedRun<Output = undefined> extends PromptResult<Output> {
-  /** What all agents have spent. `costUsd` and `usage` cover only the main agent. */
+  /** Total spending of all agents. `costUsd` and `usage` cover only the main agent. */
   readonly spent: SessionSpending;
   /** Messages for the user, for example that the offline model was used. */
   readonly notices: readonly string[];

@@ -73,7 +73,7 @@ async function oneAgent(session: ReadSession, reference: string): Promise<AgentI
     throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
   throw optionError(
     `There is no agent "${reference}" in session ${session.sessionId}`,
-    "The `agent.spawned` lines of the agent that started it contain its id.",
+    "An agent's id is in the `agent.spawned` line of the agent that started it.",
   );
 }
 

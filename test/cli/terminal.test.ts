@@ -281,7 +281,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
       type(text);
       await until(text);
       type(lineEnd);
-      if (text === "7") await until('"7" is not an option of the question "Which one?".');
+      if (text === "7") await until('"7" is not an option for the question "Which one?".');
     }
     await until("Answered.");
     expect((await end).code).toBe(0);

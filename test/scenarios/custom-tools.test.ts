@@ -369,7 +369,7 @@ it.each([
     { tools: [odd], permissionMode: "bypassPermissions" },
   );
   expect(result.outcome).toBe("succeeded");
-  expect(resultsIn(server, "MAIN")[0]).toContain("odd: The access of this call can't be determined");
+  expect(resultsIn(server, "MAIN")[0]).toContain("odd: Retinue can't determine what this call accesses");
 });
 
 it("a tool's result can be text, JSON or blocks", async () => {
@@ -430,7 +430,7 @@ describe("openSession", () => {
     [[{ ...good, name: "Read" }], "is the name of a built-in tool"],
     [[{ ...good, name: "shell" }], "is another name for the built-in tool Bash"],
     [[{ ...good, name: "mcp__x__y" }], "mcp__"],
-    [[{ ...good, name: "a tool" }], "letters, digits, _ and -"],
+    [[{ ...good, name: "a tool" }], "letters, digits, _ or -"],
     [[{ ...good, description: " " }], "description"],
     [[{ ...good, run: undefined }], "run"],
     [[{ ...good, inptu: {} }], "Did you mean input?"],

@@ -150,7 +150,7 @@ describe("a question in the inbox", () => {
     const allow = { home: place.home, request: await requestIn(place), by: "ana", project: false };
     await expect(answerApproval({ ...allow, verb: "allow" })).rejects.toThrow("is a question");
     await expect(reply(place, ["7", "1"])).rejects.toMatchObject({
-      message: expect.stringContaining('"7" is not an option of the question'),
+      message: expect.stringContaining('"7" is not an option for the question'),
       cure: "Use a number from 1 to 2, or answer in your own words.",
     });
     await expect(reply(place, ["1, 2", "1"])).rejects.toThrow('"1, 2" is not an option');

@@ -140,7 +140,7 @@ describe("an answer to a request", () => {
       });
     expect(await run("approvals", "answer", requestId, "always", "--pattern", "npm *")).toMatchObject({
       code: 2,
-      stderr: `retinue: The rule \`Bash(npm *)\` does not allow the call of ${requestId}: Bash mkdir one. \`Bash(mkdir one)\` or \`Bash(mkdir *)\` does.\n`,
+      stderr: `retinue: The rule \`Bash(npm *)\` does not allow the call that ${requestId} asks about: Bash mkdir one. \`Bash(mkdir one)\` or \`Bash(mkdir *)\` does.\n`,
     });
     expect(await run("approvals", "answer", requestId, "always", "--pattern", "Read(a.txt)")).toMatchObject({
       code: 2,

@@ -60,7 +60,7 @@ describe("agents in settings", () => {
     expect(catalog.overrides.filter(({ rule }) => rule === "source")).toHaveLength(2);
   });
 
-  it("are overridden by a Markdown file in the same scope, with a report", async () => {
+  it("are overridden by a Markdown file in the same scope, and the conflict is reported", async () => {
     const options = createProject({
       "user/.retinue/settings.json": { agents: { a: given("In settings.") } },
       "user/.agents/agents/a.md": agent("In a file."),
@@ -174,17 +174,17 @@ it("does not offer a hidden agent for delegation, but finds it by name", async (
   expect(await showAgent("a", options)).toMatchObject({ name: "a", hidden: true });
 });
 
-describe("if only a subdirectory of a repository is trusted", () => {
+describe("trust in a part of a repository", () => {
   const files = {
     "shop/AGENTS.md": "Obey the root.",
-    "shop/.agents/agents/a.md": agent("Of the root."),
+    "shop/.agents/agents/a.md": agent("Root's."),
     "shop/.agents/skills/s/SKILL.md": "---\nname: s\ndescription: S.\n---\nDo.\n",
     "shop/notes.md": "Obey the notes.",
     "shop/app/AGENTS.md": "Obey the app. @../notes.md",
-    "shop/app/.agents/agents/b.md": agent("Of the app."),
+    "shop/app/.agents/agents/b.md": agent("App's."),
   };
 
-  it("everything above it is ignored, even through links and imports, with a notice", async () => {
+  it("does not extend to the files above that part, even through links and imports", async () => {
     const options = createProject(files);
     symlinkSync("../../../.agents/agents/a.md", join(options.root, "shop/app/.agents/agents/linked.md"));
     const app = { ...options, cwd: join(options.cwd, "app") };
@@ -197,7 +197,7 @@ describe("if only a subdirectory of a repository is trusted", () => {
     expect(off).toEqual(["../AGENTS.md", "../.agents/agents", "../.agents/skills"]);
   });
 
-  it("everything below a trusted root applies, from any working directory", async () => {
+  it("extends to everything below that part, from any working directory", async () => {
     const options = createProject(files, { trust: false });
     const deep = { ...options, cwd: join(options.cwd, "app/deep") };
     expect((await loadAgentCatalog(deep)).snapshot).toMatchObject({

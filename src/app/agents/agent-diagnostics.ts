@@ -41,7 +41,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
 }
 
-/** Returns whether agents of the project were not read, because the directory is not trusted. */
+/** Returns whether the project's agents were skipped because the directory is not trusted. */
 export function hasUnreadAgents({ trustedRoot, off }: AgentCatalog["snapshot"]): boolean {
   return trustedRoot === undefined && off.some((path) => /(^|[/\\])agents$/.test(path));
 }
@@ -53,7 +53,7 @@ export function missingSessionAgent(name: string, loaded: AgentCatalog): UserErr
   return new UserError(message, { code: "agent", cure, exitCode: 2 });
 }
 
-/** Reports missing skills that a definition names. */
+/** Reports skills that a definition names but that do not exist. */
 export function missingSkills(
   { name, file = name, skills = [] }: AgentDefinition,
   { snapshot }: AgentCatalog,
@@ -61,9 +61,7 @@ export function missingSkills(
   return findSkills(snapshot.skills, skills, { file }).diagnostics;
 }
 
-/**
- * If a definition names a model, reports an effort that the model does not support or might not support.
- */
+/** Reports an effort that the model named in the definition does not support or might not support. */
 export function effortFindings({ name, file = name, model, effort }: AgentDefinition): readonly Diagnostic[] {
   const named = model === undefined || model === "inherit" ? undefined : describeNamedModel(model);
   const notice = named && chooseEffort(effort, { ...named, hasTools: false }).notice;
@@ -128,7 +126,7 @@ function pluginNotices({ diagnostics }: AgentCatalog): readonly string[] {
   return diagnostics.filter(isPluginProblem).map(formatDiagnostic);
 }
 
-/** Returns problems with settings that name an agent that does not exist. */
+/** Returns diagnostics for settings that name a nonexistent agent. */
 export function settingsProblems({ diagnostics }: AgentCatalog): readonly Diagnostic[] {
   return diagnostics.filter(({ code }) => code === "switched_nothing_off" || code === "replaces_nothing");
 }
@@ -150,7 +148,7 @@ function unapprovedNotices({ diagnostics }: AgentCatalog): readonly string[] {
   const files = off.map(({ file }) => file).join(", ");
   const cure = 'Review them, then run "retinue trust add". "retinue agents list" shows the details.';
   return [
-    `Hooks or MCP servers of ${off.length} agents are off, because you have not approved them: ${files}. ${cure}`,
+    `The hooks or MCP servers of ${off.length} agents are off because you have not approved them: ${files}. ${cure}`,
   ];
 }
 

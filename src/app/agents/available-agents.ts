@@ -2,7 +2,7 @@ import type { Skills } from "../../ports/index.ts";
 import type { Snapshot } from "../../protocol/index.ts";
 import type { AvailableAgents } from "../../runs/index.ts";
 
-/** The agents that files, settings and the program make available, and their skills. */
+/** Agents that files, settings and the program define, and their skills. */
 export interface LoadedAgents extends AvailableAgents {
   /** Content of the files that were read. */
   readonly snapshot?: Snapshot | undefined;

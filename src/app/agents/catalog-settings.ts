@@ -5,7 +5,7 @@ import type { Diagnostic, LoadedSettings, SettingsOrigin } from "../../protocol/
 /** A built-in agent that settings disable. */
 export interface SwitchedOff {
   readonly name: string;
-  /** Explains in one sentence for the user why the agent is disabled. */
+  /** One sentence that tells the user why the agent is disabled. */
   readonly reason: string;
 }
 

@@ -4,7 +4,7 @@ import type { AgentCallback, AgentEnvironment, AgentOptions, AgentPrompt } from 
 import { checkAgentOptions } from "./check-agent-options.ts";
 
 /**
- * Defines an agent, so that the compiler checks its fields. Its name is its key in `agents`.
+ * Defines an agent with type-checked fields. The agent's name is its key in `agents`.
  *
  * ```ts
  * const reviewer = defineAgent({

@@ -47,7 +47,7 @@ export interface LoadedMainAgent {
   readonly callback?: AgentCallback | undefined;
   /** Agents that the main agent can start. */
   readonly agents: LoadedAgents;
-  /** Project snapshot from when the session was opened. */
+  /** Project snapshot taken when the session was opened. */
   readonly project: ProjectSnapshot;
 }
 
@@ -62,7 +62,7 @@ type LoadOptions = Pick<
 export interface LoadParts {
   /** Reads the files. */
   readonly worker: WorkerPort;
-  /** Type of the main agent in the session to resume. */
+  /** Main agent's type in the session to resume; undefined for a new session. */
   readonly before: string | undefined;
 }
 
@@ -96,7 +96,7 @@ export async function loadAgents(
 }
 
 /**
- * Returns the agents that the program defines, in the `agents` option or in settings of its own. Agents in settings
+ * Returns the agents that the program defines, in the `agents` option or in its own settings. Agents in settings
  * that come from `loadProjectSettings` are read from their files, because their rights depend on the file.
  */
 function givenAgents(
@@ -140,7 +140,7 @@ function withFunctions(agents: LoadedAgents, functionsOf: FunctionsOf): LoadedAg
 interface ReadParts extends LoadParts {
   /** Hash of the session's current snapshot. */
   readonly known?: string | undefined;
-  /** Hooks and MCP servers in the workspace's agent files when the session began. */
+  /** Hooks and MCP servers that the workspace's agent files contained when the session began. */
   readonly approvals?: readonly Approval[] | undefined;
 }
 
@@ -210,7 +210,7 @@ async function resolveDefinitions(
     const notices = new Set([...givenNotices, ...found.notices, ...agentNotices(loaded), ...catalogNotices(loaded)]);
     return { ...found, prompt: found.prompt(cwd), notices: [...notices], agents, project: snapshot };
   }
-  // If the main agent's file is deleted while the session is open, the agent stays as it is.
+  // If the main agent's file is deleted while the session is open, the agent keeps its definition.
   if (name !== undefined && name !== MAIN_TYPE && isFirst) {
     throw options.agent === undefined ? missingSessionAgent(name, loaded) : unknownAgent(name, loaded);
   }
@@ -224,7 +224,7 @@ async function resolveDefinitions(
   return { projectContext, skills: [], readableRoots: snapshot.skillRoots, notices, agents, project: snapshot };
 }
 
-/** Problems that are errors in a program's own definitions: a limit or a hook that would have no effect. */
+/** Codes of problems that are errors in a program's own definitions: a limit or a hook would have no effect. */
 const brokenInCode: ReadonlySet<string> = new Set(["wrong_type", "foreign_hooks"]);
 
 /** Returns the agents that settings disable, as in `"agents": { "Explore": false }`. */
@@ -279,7 +279,7 @@ async function availableAgent({ definition, body }: CatalogAgent, shared: Shared
 
 interface FoundMemory {
   readonly memory?: AgentMemory | undefined;
-  /** Directory of the memory, if it exists. */
+  /** The memory's directory, if it exists. */
   readonly memoryRoots?: readonly string[] | undefined;
   /** Explains why the memory can't be used. */
   readonly notice?: string | undefined;
@@ -292,7 +292,7 @@ async function agentMemory(
 ): Promise<FoundMemory> {
   if (scope === undefined) return {};
   if (scope !== "user" && trustedRoot === undefined) {
-    const notice = `Agent "${agent}" has its memory in the project (memory: ${scope}), which is not trusted, so it works without its memory. Trust the project with "retinue trust add", or for one run with the \`trusted\` option.`;
+    const notice = `Agent "${agent}" runs without its memory, which is stored in this untrusted project (memory: ${scope}). Trust the project with "retinue trust add", or for one run with the \`trusted\` option.`;
     return { notice };
   }
   // A project's memory stays within the trusted directory.
@@ -302,7 +302,7 @@ async function agentMemory(
     return { memory: { directory, index, cut }, memoryRoots: exists ? [directory] : [] };
   }
   return {
-    notice: `Agent "${agent}" works without its memory: ${opened.problem}. Fix this, or remove "memory" from the definition.`,
+    notice: `Agent "${agent}" runs without its memory: ${opened.problem}. Fix this, or remove "memory" from the definition.`,
   };
 }
 

@@ -16,7 +16,7 @@ import { isTrusted } from "./trust.ts";
 export interface AgentFileRefusal {
   readonly ok: false;
   readonly code: "conflict" | "refused";
-  /** What happened and what to do. */
+  /** Says what happened and what to do. */
   readonly message: string;
 }
 
@@ -153,7 +153,7 @@ async function findOwnAgent(name: string, options: CatalogOptions) {
   const problem =
     definition === undefined
       ? `There is no agent "${name}" in this directory.`
-      : `The agent "${definition.name}" is not defined in one of this directory's files (${definition.source}), so it can't be changed here.`;
+      : `The agent "${definition.name}" can't be changed here, because this directory does not define it. Its source is: ${definition.source}.`;
   return { definition: undefined, problem };
 }
 
@@ -178,7 +178,7 @@ function refusalOf({ code }: FileFailure, file: string, options: CatalogOptions)
     case "not_a_file":
     case "ELOOP":
     case "ENOTDIR":
-      return refused(`${path} is a link, or is reached through one. Agent files are not written through links.`);
+      return refused(`${path} is a link, or is reached through one. Retinue does not write agent files through links.`);
     default:
       return refused(`${path} can't be written (${code}). Check the directory and its permissions.`);
   }

@@ -37,7 +37,7 @@ export interface AgentRow {
   readonly tokens: number;
   /** True if the list for models omits the agent, which can then only be used by name. */
   readonly hidden: boolean;
-  /** Reason why a rule denies the agent; null if none does. */
+  /** Names the rule that denies the agent; null if none does. */
   readonly denied: string | null;
 }
 
@@ -79,7 +79,7 @@ export async function listSkills(options: CatalogOptions): Promise<readonly Skil
 }
 
 export interface AgentDetails extends AgentRow {
-  /** All fields of the definition as read. */
+  /** The complete definition, as read from its source. */
   readonly definition: AgentDefinition;
   /** Canonical names of the agent's tools; null means every tool. */
   readonly resolvedTools: readonly string[] | null;
@@ -87,7 +87,7 @@ export interface AgentDetails extends AgentRow {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Returns the details of one agent. Throws a `UserError` with similar names if there is no such agent. */
+/** Returns the details of one agent. Throws a `UserError` that suggests similar names if there is no such agent. */
 export async function showAgent(name: string, options: CatalogOptions): Promise<AgentDetails> {
   const loaded = await loadAgentCatalog(options);
   const found = loaded.catalog.find(name);
@@ -146,7 +146,7 @@ function resolvedNames({ tools, disallowedTools = [] }: AgentDefinition): readon
 export interface NewAgent {
   readonly name: string;
   readonly description: string;
-  /** Tools of the agent; all tools if absent. */
+  /** The agent's tools; all tools if absent. */
   readonly tools?: readonly string[] | undefined;
   readonly model?: string | undefined;
   readonly permissionMode?: PermissionMode | undefined;

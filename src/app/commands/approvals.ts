@@ -37,7 +37,7 @@ export function waitingRequests(search: RequestSearch): readonly ListedRequest[]
 export interface AnswerRequest {
   /** State directory. */
   readonly home: string;
-  /** The request's id, or its start or end, with or without `ask_`. */
+  /** The request's id, or a prefix or suffix of it, with or without `ask_`. */
   readonly request: string;
   readonly verb: "allow" | "deny" | "always" | "reply";
   readonly by: string;
@@ -169,7 +169,7 @@ async function checkMatch(rule: string, { call, always, requestId }: ApprovalQue
   if ((await isAllowedBy(rule)) || !(await isAllowedBy(exact ?? tool))) return;
   const cure = exact === undefined ? "Answer with allow." : `\`${always.join("` or `")}\` does.`;
   const asked = showExactly(`${tool} ${commandOf(call) ?? call.inputJson}`);
-  throw problem(`The rule \`${rule}\` does not allow the call of ${requestId}: ${asked}`, cure);
+  throw problem(`The rule \`${rule}\` does not allow the call that ${requestId} asks about: ${asked}`, cure);
 }
 
 function commandOf({ inputJson }: ToolCall): string | undefined {
@@ -225,7 +225,7 @@ export function readReply({ question, options, multiSelect }: UserQuestion, text
   const numbers = multiSelect ? "numbers" : "a number";
   const list = multiSelect ? ", separated by commas," : ",";
   throw problem(
-    `"${text}" is not an option of the question "${question}"`,
+    `"${text}" is not an option for the question "${question}"`,
     `Use ${numbers} from 1 to ${options.length}${list} or answer in your own words.`,
   );
 }
@@ -248,7 +248,7 @@ function isRule(text: string): boolean {
   return /^[\w-]+\(.*\)$/s.test(text) || text.startsWith("mcp__");
 }
 
-/** Returns the user's name for the record of an answer. */
+/** Returns the user name to record with an answer. */
 export function userName(): string {
   try {
     return userInfo().username;

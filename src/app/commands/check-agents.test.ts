@@ -113,7 +113,7 @@ describe("markdownFiles", () => {
     ]);
   });
 
-  it("refuses a named file that does not exist, with advice", () => {
+  it("refuses a named file that does not exist or can't be read", () => {
     symlinkSync("round.md", join(directory, "round.md"));
     expect(() => shown(join(directory, "none.md"))).toThrow(/does not exist/);
     expect(() => shown(join(directory, "round.md"))).toThrow(/can't be read/);

@@ -57,7 +57,10 @@ export async function* checkAgents(
   }
 }
 
-/** Outside an agents directory, a file without frontmatter is probably not meant to be an agent. */
+/**
+ * Returns the findings about a file without frontmatter. Outside an agents directory they are only notices, because the
+ * file is probably not meant to be an agent.
+ */
 function textFindings(diagnostics: readonly Diagnostic[], path: string): readonly Diagnostic[] {
   const isForAgents = /[/\\]\.(agents|claude)[/\\]agents[/\\]/.test(path);
   return amongAgents(diagnostics, path).map((each) => (isForAgents ? each : { ...each, severity: "notice" }));
@@ -67,7 +70,7 @@ const HIDDEN = "hidden_by_directory";
 
 interface NamesSoFar {
   readonly path: string;
-  /** Paths of the definitions so far, by kind and name. */
+  /** Paths of the definitions found so far, by kind and name. */
   readonly names: Map<string, string>;
   readonly shown: (path: string) => string;
 }

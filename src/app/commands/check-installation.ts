@@ -178,7 +178,8 @@ async function checkConnection(choice: ProviderChoice): Promise<Finding[]> {
   if (!list.ok) {
     return [{ name, status: "fail", found: list.message, cure: `Check the network, the key and ${provider.baseUrl}.` }];
   }
-  if (list.models.includes(model)) return [{ name, status: "ok", found: `${host} answers and offers ${model}` }];
+  if (list.models.includes(model))
+    return [{ name, status: "ok", found: `${host} responds and lists the model ${model}` }];
   const near = nearest(model, list.models, 3);
   const guess = near.length > 0 ? `Did you mean ${near.join(" or ")}? ` : "";
   const cure = `${guess}Choose another model with --model. Available: ${list.models.join(", ") || "none"}.`;
@@ -215,7 +216,7 @@ const unused: Search = async () => ({ ok: false, message: "" });
 function checkState(home: string): Finding {
   const check = checkHome(home);
   if (!check.ok)
-    return { name: "state", status: "fail", found: `sessions can't be kept in ${home}`, cure: check.message };
+    return { name: "state", status: "fail", found: `sessions can't be stored in ${home}`, cure: check.message };
   return { name: "state", status: "ok", found: `${home} is writable` };
 }
 
@@ -283,7 +284,7 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
       name,
       status: "warn",
       found,
-      cure: 'To turn the sandbox on, remove the setting that turns it off ("sandbox") from your settings.',
+      cure: 'To turn the sandbox on, remove the "sandbox" setting that turns it off.',
     };
   }
   if (state.kind === "missing")

@@ -42,23 +42,20 @@ it("assumes a sandbox if requested", async () => {
   expect(await answers([row], undefined, "on")).toMatchObject([{ decision: "allow", sandbox: "on" }]);
 });
 
-it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])(
-  "%s: no decision is more permissive than acceptable",
-  async (name) => {
-    const lines = fixture(name);
-    const rows = lines.map((line) => JSON.parse(line) as Row);
-    const root = stage();
-    const found = await answers(lines, root);
-    expect(found.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
-    const wrong = rows.flatMap(({ id, family, setup, acceptable }, index) => {
-      if (live.has(family) || "worktree" in setup || "scenario" in setup) return [];
-      const { decision = "", reason = "" } = found[index] ?? {};
-      return acceptable.includes(decision) ? [] : [{ id, decision, acceptable, reason }];
-    });
-    expect(wrong).toEqual([]);
-    expect(existsSync(join(root, "proj/link"))).toBe(false);
-  },
-);
+it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])("%s: no decision is too permissive", async (name) => {
+  const lines = fixture(name);
+  const rows = lines.map((line) => JSON.parse(line) as Row);
+  const root = stage();
+  const found = await answers(lines, root);
+  expect(found.map(({ id }) => id)).toEqual(rows.map(({ id }) => id));
+  const wrong = rows.flatMap(({ id, family, setup, acceptable }, index) => {
+    if (live.has(family) || "worktree" in setup || "scenario" in setup) return [];
+    const { decision = "", reason = "" } = found[index] ?? {};
+    return acceptable.includes(decision) ? [] : [{ id, decision, acceptable, reason }];
+  });
+  expect(wrong).toEqual([]);
+  expect(existsSync(join(root, "proj/link"))).toBe(false);
+});
 
 it("creates the files that a row describes, and removes them again", async () => {
   const root = stage();
@@ -90,7 +87,7 @@ it("creates the files that a row describes, and removes them again", async () =>
   expect(existsSync("/etc/made-by-a-row")).toBe(false);
 });
 
-it("reports calls that are not denied", async () => {
+it("reports whether an allowed search finds a denied file", async () => {
   const fs = { "/w/proj/.env": "KEY=1", "/w/proj/src/a.ts": "KEY" };
   const input = { tool: "Grep", pattern: "KEY", path: "/w/proj", output_mode: "content" };
   const [hidden, open] = await answers([

@@ -91,7 +91,6 @@ export async function* checkRows(
   }
 }
 
-/** A checked row without its `sandbox` field. */
 type Answer = Omit<CheckedRow, "sandbox">;
 
 async function hasSandbox(stage: string): Promise<boolean> {

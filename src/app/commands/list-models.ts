@@ -7,12 +7,11 @@ export type { ListedModel };
 export interface ModelsOptions {
   readonly settings: Settings;
   readonly environment: Environment;
-  /** Name of the provider. */
   readonly provider: string;
 }
 
 /**
- * Lists the models of a provider that the user can choose. Asks the provider if none is known locally. Never rejects.
+ * Lists the provider's models that the user can choose. Asks the provider if no models are known locally. Never rejects.
  */
 export async function modelsOf({ settings, environment, provider }: ModelsOptions): Promise<readonly ListedModel[]> {
   const choice = resolveProvider({ settings, environment, flags: { provider, model: `${provider}/any` } });

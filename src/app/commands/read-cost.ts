@@ -3,8 +3,8 @@ import { spendingIn, sumSpending } from "../../runs/index.ts";
 import { readSession } from "../../transcript/index.ts";
 
 /**
- * Adds up the known cost of all of a session's agents, in US dollars, from their transcripts. Undefined if no price is
- * known.
+ * Adds up the known cost of all of a session's agents, in US dollars, from their transcripts. Returns undefined if no
+ * price is known.
  */
 export async function readCost(transcriptPath: string): Promise<number | undefined> {
   const session = readSession(transcriptPath);

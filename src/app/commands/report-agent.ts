@@ -12,8 +12,8 @@ import { lintLoaded } from "./check-agents.ts";
 import { resolveDefinition } from "./resolve-definition.ts";
 
 /**
- * Reports an agent's definition, tools, cost and problems. Throws a `UserError` with similar names if there is no such
- * agent.
+ * Reports an agent's definition, tools, cost and problems. Throws a `UserError` that suggests similar names if there is
+ * no such agent.
  */
 export async function reportAgent(name: string, options: CatalogOptions): Promise<AgentReport> {
   const loaded = await loadAgentCatalog(options);
@@ -22,7 +22,7 @@ export async function reportAgent(name: string, options: CatalogOptions): Promis
   return reportOf(found.agent, loaded, options);
 }
 
-/** Reports on an agent in a catalog. */
+/** Like `reportAgent`, but for an agent that is already loaded. */
 export function reportOf(agent: CatalogAgent, loaded: AgentCatalog, { cwd }: Pick<CatalogOptions, "cwd">): AgentReport {
   const { definition } = agent;
   const { mcpServers = [], hooks = [], name, source, file, plugin, description, model, effort } = definition;

@@ -4,15 +4,15 @@ import { FileCache, isRecord, writeAtomically } from "../../lib/index.ts";
 import type { NewSession } from "../../protocol/index.ts";
 
 /**
- * Options chosen by the client that started a session. They also apply when the session is resumed, except for a mode
- * that was changed since.
+ * Options chosen by the client that started a session. They also apply when the session is resumed, unless the
+ * mode was changed since.
  */
 export interface SessionChoices extends Omit<NewSession, "prompt" | "worker"> {
   /** Set for a session that no person started. Its runs wait for background agents. */
   readonly unattended?: true | undefined;
 }
 
-/** What a server that continues a session must know about it. Stored with the session's files. */
+/** Information that a server needs to continue a session. Stored with the session's files. */
 export interface ServedRecord {
   readonly v: 1;
   readonly choices: SessionChoices;
@@ -22,7 +22,7 @@ export interface ServedRecord {
   readonly costUsd?: number | undefined;
 }
 
-/** Reads the record of a session, by the path of its transcript. Undefined if the server never opened the session. */
+/** Reads a session's record. Returns undefined if the server never opened the session. */
 export function readServedRecord(transcriptPath: string, cache = new FileCache()): ServedRecord | undefined {
   const path = pathOf(transcriptPath);
   return cache.get(path, () => readFile(path));

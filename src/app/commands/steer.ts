@@ -23,7 +23,7 @@ export interface SteerRequest {
   readonly home: string;
   readonly sessionId: SessionId;
   readonly command: NewCommand;
-  /** Id of the command. Sending it again with the same id has no effect. By default, a new id. */
+  /** Id of the command; defaults to a new id. Sending a command again with the same id has no effect. */
   readonly id?: string | undefined;
   /** Stops waiting for the receipt. The command is not withdrawn. */
   readonly signal?: AbortSignal | undefined;
@@ -32,7 +32,7 @@ export interface SteerRequest {
 export interface SteerResult {
   /** Whether a process has the session open. If not, the command stays in the inbox until the session is resumed. */
   readonly isRunning: boolean;
-  /** Absent if the session is not running, or did not answer before time ran out or the signal fired. */
+  /** Absent if the session is not running, or did not answer before the timeout or the signal. */
   readonly receipt?: Receipt | undefined;
 }
 
@@ -103,7 +103,7 @@ export function hasWaitingWork({ home, sessionId }: Pick<SteerRequest, "home" | 
   return isResumed || readWaitingPrompts(transcriptPath).length > 0;
 }
 
-/** Returns whether prompts or resumptions were sent while the session was not running. */
+/** Returns whether prompts or resume commands were sent while the session was not running. */
 function hasCommands(inboxPath: string): boolean {
   const commands = openInbox({ path: inboxPath, clock: systemClock }).commands();
   return commands.some(({ type }) => type === "prompt" || type === "resume");

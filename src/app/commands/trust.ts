@@ -25,7 +25,7 @@ export interface AddedTrust {
 
 /** What trusting a directory would turn on. */
 export interface TrustReview extends AddedTrust {
-  /** Trusts the directory and everything under it, and approves what was reviewed. What has changed since is off. */
+  /** Trusts the directory and everything under it, and approves what was reviewed. Later changes stay off. */
   trust(): Promise<void>;
 }
 

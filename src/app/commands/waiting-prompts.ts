@@ -7,7 +7,7 @@ import { systemClock } from "../system-clock.ts";
 
 /** A prompt that no agent has received yet. It is in the queue, or was sent while the session was not running. */
 export interface WaitingPrompt extends QueuedPrompt {
-  /** The agent that gets the prompt, by the name that the sender used. */
+  /** The agent that receives the prompt, as the sender named it. */
   readonly to: string;
 }
 

@@ -71,7 +71,7 @@ async function assembleWithServers(
   if (given.signal?.aborted)
     throw new UserError("Interrupted before the run began.", {
       code: "interrupted",
-      cure: "The signal was aborted. To try again, pass another one.",
+      cure: "The signal was aborted. To try again, pass a new signal.",
       exitCode: 130,
     });
   const inbox = openSessionInbox(given, context, transcript);

@@ -193,7 +193,7 @@ function isAppended(value: unknown): boolean {
 /** Throws a `UserError` if the `describe` method of the program's model fails or returns an invalid description. */
 export function checkModel(model: Model): void {
   const cure =
-    'Return { provider, model, dialect: "anthropic" or "openai", window, maxOutputTokens } from describe, the last two in tokens.';
+    'Return { provider, model, dialect: "anthropic" or "openai", window, maxOutputTokens } from describe, with window and maxOutputTokens in tokens.';
   let described: unknown;
   try {
     described = model.describe();
@@ -205,7 +205,7 @@ export function checkModel(model: Model): void {
     [provider, name].every(aString.accepts) &&
     (dialect === "anthropic" || dialect === "openai") &&
     [window, maxOutputTokens].every(aCount.accepts);
-  if (!isValid) throw optionError("The model's describe method does not describe a model", cure);
+  if (!isValid) throw optionError("The model's describe method returned an invalid description", cure);
 }
 
 const serverFields = ["command", "args", "env", "cwd", "url", "type", "headers", "server", "timeout"];
@@ -218,7 +218,7 @@ function checkMcpServers(servers: Readonly<Record<string, unknown>>): void {
     if (unknown !== undefined) {
       const [meant] = unknown === "cmd" ? ["command"] : nearest(unknown, serverFields);
       throw optionError(
-        `${what} has an unknown field ${unknown}`,
+        `${what} has an unknown field "${unknown}"`,
         meant === undefined ? cure : `Did you mean ${meant}?`,
       );
     }
@@ -248,7 +248,7 @@ function checkHooks(hooks: Readonly<Record<string, unknown>>): void {
     if (!hookEvents.some((known) => known === event)) {
       const [meant] = nearest(event, hookEvents);
       const cure = meant === undefined ? `Use ${hookEvents.join(", ")}.` : `Did you mean ${meant}?`;
-      throw optionError(`The hooks option of openSession has an unknown event ${event}`, cure);
+      throw optionError(`The hooks option of openSession has an unknown event "${event}"`, cure);
     }
     if (list === undefined || (Array.isArray(list) && list.every(isHook))) continue;
     throw optionError(
@@ -258,7 +258,7 @@ function checkHooks(hooks: Readonly<Record<string, unknown>>): void {
   }
 }
 
-/** Also returns false for unknown fields, because a hook with a misspelled matcher would apply to every tool. */
+/** Rejects unknown fields too, because a hook with a misspelled matcher would apply to every tool. */
 function isHook(hook: unknown): boolean {
   if (!isRecord(hook)) return false;
   const { run, matcher, timeoutSeconds, ...rest } = hook;

@@ -67,7 +67,7 @@ export function createContextUpdates(options: ContextUpdatesOptions): () => Prom
   };
 }
 
-/** Reports agents whose file no longer defines them, and what is used instead. */
+/** Reports agents whose file no longer defines them, and what replaces them. */
 function goneNotices(
   before: readonly AgentDefinition[],
   now: readonly AgentDefinition[],

@@ -15,7 +15,7 @@ function place(): SessionOptions {
   return { cwd, environment: { HOME: cwd }, model: createScriptedModel([{ text: "Hi." }]) };
 }
 
-/** Returns a transcript in memory whose `append` fails from the given call on. */
+/** Returns a transcript in memory whose `append` fails starting with the given call. */
 function failing(from: number, fail: () => unknown): Transcript {
   const memory = createMemoryTranscript();
   let calls = 0;
@@ -40,7 +40,7 @@ const failures: readonly (readonly [string, () => unknown, string])[] = [
 ];
 
 describe.each(failures)("a transcript whose append method %s", (_, fail, message) => {
-  it.each([2, 3, 4])("ends the run from call %i on, and the session can be closed", async (from) => {
+  it.each([2, 3, 4])("ends the run when call %i fails, and the session can still be closed", async (from) => {
     const session = await openSession({ ...place(), transcript: failing(from, fail) });
     const result = await session.prompt("Hello").result;
     expect(result).toMatchObject({ outcome: "failed", reason: "journal_error" });

@@ -4,7 +4,7 @@ import { type DurableEvent, type Line, MAIN_AGENT } from "../../protocol/index.t
 import { optionError } from "../check-options.ts";
 import type { SessionOptions } from "./session-options.ts";
 
-/** How long a call of the program's transcript may take after the session has begun to close. */
+/** Time limit for a transcript method once the session has begun to close. */
 const CLOSING_MS = 10_000;
 
 interface GuardOptions {
@@ -14,9 +14,9 @@ interface GuardOptions {
 }
 
 /**
- * Returns a program's transcript whose methods keep the contract of `Transcript`, because programs may throw where a
- * rejection is expected, return no lines, or never answer. Failures say that the transcript failed, and their code makes
- * a run end with the reason `journal_error`.
+ * Wraps a program's transcript so that it fulfills the `Transcript` contract. A program's method may throw instead of
+ * rejecting, return no lines, or never settle. Errors name the method that failed, and their code ends a run with the
+ * reason `journal_error`.
  */
 export function guardTranscript(transcript: Transcript, { closing, closingMs = CLOSING_MS }: GuardOptions): Transcript {
   const attempt = <Value>(method: string, work: () => Promise<Value>): Promise<Value> =>
@@ -71,7 +71,7 @@ function checkLines(lines: unknown, events: readonly DurableEvent[]): readonly L
   throw new Error(`it must return one line for each of the ${events.length} events, but returned ${returned}.`);
 }
 
-/** Throws a `UserError` if the lines in the program's transcript do not fit the `resume` option. */
+/** Throws a `UserError` if the `resume` option does not match the lines in the program's transcript. */
 export async function checkTranscript({ transcript, resume }: SessionOptions): Promise<void> {
   if (transcript === undefined) return;
   const isEmpty = (await transcript.read(MAIN_AGENT)).length === 0;

@@ -128,7 +128,7 @@ function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
 }
 
 const coordinatorPrompt =
-  "You are a coordinator: your only tools are those that delegate to agents. Divide the request into tasks that agents can do without knowing this conversation, start independent tasks in parallel, check the reports against each other, have gaps filled, and write the answer yourself.";
+  "You are a coordinator: your only tools are those that delegate to agents. Divide the request into tasks that agents can do without knowing this conversation, start independent tasks in parallel, check the reports against each other, delegate again to fill gaps, and write the answer yourself.";
 
 /** Warns that a resumed session uses a different model, which has other prices and no cached prefix. */
 function modelChangeNotices(before: Head | undefined, now: Head): readonly string[] {
@@ -150,7 +150,7 @@ function goneAgents(before: Head | undefined, definitions: readonly AgentDefinit
   );
 }
 
-/** Reports the program's own tools that a resumed session had and that the program no longer defines. */
+/** Reports tools that a resumed session had but that the program no longer defines. */
 function goneTools(before: Head | undefined, { executor }: SessionTools): readonly string[] {
   const names = new Set(executor.declarations().map(({ name }) => name));
   const gone = (before?.tools ?? []).filter(({ name }) => !names.has(name) && !isKnownTool(name));

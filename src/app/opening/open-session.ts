@@ -29,7 +29,7 @@ export function openSession(options: SessionOptions = {}): Promise<Session> {
   return openSessionOn(options, (worker) => options.worker ?? createLocalWorker(worker));
 }
 
-/** Opens a session whose worker is created by a function. The session reads nothing from the workspace itself. */
+/** Opens a session whose worker is created by a function. The session itself reads nothing from the workspace. */
 export async function openSessionOn(
   options: SessionOptions,
   createWorker: (worker: LocalWorkerOptions) => WorkerPort,

@@ -1,14 +1,14 @@
 const COST_LIMIT = "To limit the cost, use `settings: { budget: { usd: 1 } }`.";
 const APPROVER = "Use `approvals: { ask }`, a function that answers requests for approval.";
 const PROMPT = "Pass the prompt to `session.prompt(prompt)`, or as the first argument of `run`.";
-const OUTPUT = "Use `output` with a prompt: `session.prompt(text, { output })`, or with `run(text, { output })`.";
+const OUTPUT = "Pass `output` with the prompt: `session.prompt(text, { output })` or `run(text, { output })`.";
 const EVENTS = "Read a run's events: `for await (const event of session.prompt(text))`.";
 const STREAM = "Read a run's text as it is written: `for await (const part of session.prompt(text).textStream)`.";
 const RESUME = "Use `resume` with a session's id, such as one from `sessions.list()`.";
 const BASE_URL = 'Use `environment: { ANTHROPIC_BASE_URL: "…" }`, or `settings: { providers }`.';
 const PROVIDER = "Use `settings: { providers }`; docs/models.md describes it.";
 
-/** Hints for option names of `session.prompt` and `session.subagents.start` from other libraries. */
+/** Hints for other libraries' option names that are passed to `session.prompt` or `session.subagents.start`. */
 export const promptOptionHints: Readonly<Record<string, string>> = {
   schema: "Use output.",
   outputFormat: "Use output.",
@@ -19,7 +19,7 @@ export const promptOptionHints: Readonly<Record<string, string>> = {
   when: 'To send a message to a running agent, use `session.send({ id, type: "prompt", to, content, when: "now" })`.',
 };
 
-/** Hints for option names from other libraries. */
+/** Hints for other libraries' option names that are passed to `openSession` or `run`. */
 export const sessionOptionHints: Readonly<Record<string, string>> = {
   prompt: PROMPT,
   messages: PROMPT,

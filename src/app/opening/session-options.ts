@@ -62,8 +62,8 @@ export interface SessionOptions {
   /** Environment variables; defaults to those of the process. */
   readonly environment?: Environment | undefined;
   /**
-   * Settings, as in the settings file, which the library does not read by itself (`loadProjectSettings` does). For
-   * example, `{ budget: { usd: 1 } }` limits the cost.
+   * Settings, in the format of the settings file. For example, `{ budget: { usd: 1 } }` limits the cost. The library
+   * does not read the settings file; use `loadProjectSettings` for that.
    */
   readonly settings?: Settings | undefined;
   /** Path of the settings file, for messages about its rules. */
@@ -99,7 +99,8 @@ export interface SessionOptions {
   /** How the program was started; defaults to `sdk`. Some agents are only useful to people at a command line. */
   readonly entryPoint?: string | undefined;
   /**
-   * The model's provider, such as `anthropic`, `openai`, `ollama` or `offline`; defaults to settings and environment.
+   * The model's provider, such as `anthropic`, `openai`, `ollama` or `offline`. By default, the settings and the
+   * environment determine it.
    */
   readonly provider?: string | undefined;
   /** A model's name, optionally with its provider (`anthropic/claude-…`), or a model object from your program. */

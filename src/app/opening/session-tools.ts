@@ -128,7 +128,7 @@ export function openWorker(
   });
 }
 
-/** Returns when a session began, in milliseconds since 1970; undefined if it has no transcript file yet. */
+/** Returns the time at which a session began, in milliseconds since 1970; undefined if it has no transcript file yet. */
 function startTime(transcriptPath: string | undefined): number | undefined {
   const born = transcriptPath && statSync(transcriptPath, { throwIfNoEntry: false })?.birthtimeMs;
   return born || undefined;

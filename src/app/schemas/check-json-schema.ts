@@ -1,6 +1,6 @@
 import { isRecord, misspelledName } from "../../lib/index.ts";
 
-/** Why a JSON Schema can't be used, and what to do. */
+/** A problem that makes a JSON Schema unusable, and what to do about it. */
 export interface JsonSchemaProblem {
   /** Continues a sentence that begins with the schema: `has an unknown type "strng" at properties.name`. */
   readonly message: string;
@@ -38,7 +38,7 @@ export function findSchemaProblem(schema: Readonly<Record<string, unknown>>): Js
   return findProblem(schema, "", schema);
 }
 
-/** JSON Schema draft that a schema follows, by default the newest; undefined if it is unknown. */
+/** Returns the JSON Schema draft that a schema follows, which is the newest by default; undefined if it is unknown. */
 export function draftOf({ $schema = "2020-12" }: Readonly<Record<string, unknown>>): Draft | undefined {
   return typeof $schema === "string" ? drafts.find(([name]) => $schema.includes(name))?.[1] : undefined;
 }
@@ -129,7 +129,7 @@ function findIn({ kind, keyword, value, place, root }: Place): JsonSchemaProblem
   };
   const path = place.slice(0, -keyword.length - 1);
   const invalid = (cure: string): JsonSchemaProblem => ({
-    message: `has an invalid ${keyword}${at(path)}: ${JSON.stringify(value)?.slice(0, 60) ?? String(value)}`,
+    message: `has an invalid value for ${keyword}${at(path)}: ${JSON.stringify(value)?.slice(0, 60) ?? String(value)}`,
     cure,
   });
   switch (kind) {

@@ -18,14 +18,14 @@ export interface UserSchema {
 export function readUserSchema({ schema, json, what, option }: UserSchema): ReadSchema {
   if (!isSchema(schema)) throw optionError(`${what} is not a schema`, cureFor(option));
   if (!isStandard(schema)) checkJson(what, schema);
-  if (json !== undefined) checkJson(`The ${option} beside ${lowered(what)}`, json);
+  if (json !== undefined) checkJson(`The ${option} for ${lowered(what)}`, json);
   let read: ReadSchema | undefined;
   try {
     read = readSchema(schema, json);
   } catch (error) {
     throw optionError(
       `${what} can't be converted to JSON Schema: ${describeError(error)}`,
-      `Use only types that JSON has, or also pass the JSON Schema as ${option}.`,
+      `Use only types that JSON supports, or also pass the JSON Schema as ${option}.`,
     );
   }
   if (read === undefined)

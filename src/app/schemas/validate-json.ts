@@ -119,15 +119,15 @@ const words: Readonly<Record<string, (expected: unknown) => string>> = {
   multipleOf: (number) => `must be a multiple of ${number}`,
   uniqueItems: () => "must not contain an item twice",
   contains: (schema) => `must contain an item that matches ${JSON.stringify(schema)}`,
-  minProperties: (count) => `must have at least ${count} properties`,
-  maxProperties: (count) => `must have at most ${count} properties`,
+  minProperties: (count) => `must have ${count} or more properties`,
+  maxProperties: (count) => `must have ${count} or fewer properties`,
 };
 
 function keywordOf(error: OutputUnit, validated: Validated): unknown {
   return member(schemaOf(error, validated), error.keyword);
 }
 
-/** Returns the schema that has the keyword of an error. */
+/** Returns the schema that contains an error's keyword. */
 function schemaOf({ keywordLocation }: OutputUnit, { schema }: Validated): unknown {
   return keywordLocation
     .split("/")

@@ -152,7 +152,7 @@ export class MainRuns {
     return this.held !== undefined;
   }
 
-  /** Does work during which no run may start. Prompts that arrive during the work are queued. */
+  /** Prevents runs from starting until the work is done. Prompts that arrive in the meantime are queued. */
   async hold<Result>(work: () => Promise<Result>): Promise<Result> {
     const held = work();
     this.held = held;
@@ -221,7 +221,7 @@ export class MainRuns {
     return undefined;
   }
 
-  /** Gives a message to the run in progress. Returns false if there is none. */
+  /** Sends a message to the run in progress. Returns false if there is none. */
   async tell(content: readonly UserBlock[], promptId: PromptId): Promise<boolean> {
     return (await this.options.live()?.tell({ content, from: "person", promptId })) ?? false;
   }

@@ -1,7 +1,7 @@
 import { isRecord } from "../../lib/index.ts";
 import type { UserBlock } from "../../protocol/index.ts";
 
-/** Returns text as a prompt's content, which is empty for an empty text. */
+/** Converts text to a prompt's content. Blank text becomes an empty list. */
 export function textBlocks(text: string): readonly UserBlock[] {
   return text.trim() === "" ? [] : [{ type: "text", text }];
 }
@@ -13,7 +13,7 @@ export function isPromptContent(value: unknown): value is readonly UserBlock[] {
   return Array.isArray(value) && value.every(isPromptBlock);
 }
 
-/** Describes the first block that can't be part of a prompt or a result. */
+/** Describes the first block that can't be part of a prompt or a result; undefined if all blocks can. */
 export function wrongBlock(blocks: readonly unknown[]): string | undefined {
   const index = blocks.findIndex((block) => !isPromptBlock(block));
   if (index === -1) return undefined;

@@ -38,7 +38,7 @@ export interface Run<Output = undefined> extends AsyncIterable<RunUpdate> {
   /** Text of the main agent's messages as it is being written. Messages are separated by a blank line. */
   readonly textStream: AsyncIterable<string>;
   /**
-   * Ends the run as soon as possible. The work done so far is kept. The cause becomes the `reason` of the result:
+   * Ends the run as soon as possible. The work done so far is kept. The cause becomes the result's `reason`:
    * `interrupted` if a person stops the run, `stopped` otherwise. Throws a `UserError` for any other cause.
    */
   stop(cause: "interrupted" | "stopped"): void;
@@ -53,7 +53,7 @@ interface RunParts {
   readonly output?: StructuredOutput | undefined;
 }
 
-/** Adds to a run the properties that `session.prompt` offers. */
+/** Adds the properties of a `Run`, such as `textStream`, to a plain run. */
 export function createPromptRun<Output>(run: PlainRun, { promptId, signal, output }: RunParts): Run<Output> {
   const onAbort = (): void => run.stop("interrupted");
   signal?.addEventListener("abort", onAbort, { once: true });

@@ -36,8 +36,8 @@ export interface RewindParts {
 }
 
 /**
- * Returns the prompts in the main agent's conversation, oldest first, with the files and commands that going back to
- * them would concern.
+ * Returns the prompts in the main agent's conversation, oldest first, each with the files that were changed and
+ * the commands that were run before the next prompt.
  */
 export async function readPrompts(
   transcript: Pick<Transcript, "read" | "agents">,
@@ -148,7 +148,7 @@ function changesIn(lines: readonly Line[], seqs: ReadonlyMap<LineId, number>): r
 
 type Images = ReadonlyMap<string, readonly (FileImage & { readonly seq: number })[]>;
 
-/** Returns the changes of each file, oldest first, without those that were already undone. */
+/** Returns each file's changes, oldest first, without those that were already undone. */
 function imagesIn(lines: readonly Line[], seqs: ReadonlyMap<LineId, number>): Images {
   const images = new Map<string, readonly (FileImage & { readonly seq: number })[]>();
   for (const line of lines) {

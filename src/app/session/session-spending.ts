@@ -2,7 +2,7 @@ import { MAIN_AGENT } from "../../protocol/index.ts";
 import { type Budget, spendingIn, sumSpending } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 
-/** What a session and all its agents have spent, and what is left in its budget. */
+/** Spending of a session and all its agents, and the remaining budget. */
 export interface SessionSpending {
   /** Cost of all requests whose price is known. */
   readonly costUsd: number;
@@ -14,7 +14,7 @@ export interface SessionSpending {
   readonly turns: number;
   /** Number of agents that were started. */
   readonly agents: number;
-  /** What is left of each limit in the `budget` setting. Absent for a limit that is not set. */
+  /** Remaining amount of each limit in the `budget` setting. Limits that are not set are absent. */
   readonly left: Readonly<Partial<Record<(typeof limits)[number], number | undefined>>>;
 }
 

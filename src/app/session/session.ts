@@ -153,13 +153,12 @@ export interface Session {
    */
   rewind(promptId: LineId, options?: RewindOptions): Promise<RewindReport>;
   /**
-   * Reports what fills the context window of an agent, given by its name or id; defaults to the main agent. Resolves to
+   * Reports what fills an agent's context window. `agent` is a name or an id; defaults to the main agent. Resolves to
    * undefined if there is no such agent, or if it has made no request.
    */
   context(agent?: string): Promise<ContextReport | undefined>;
   /**
-   * Returns what all of the session's agents have spent, including in earlier processes, and what is left in its
-   * budget.
+   * Returns the spending of all of the session's agents, including in earlier processes, and the remaining budget.
    */
   spent(): Promise<SessionSpending>;
   /**
@@ -170,8 +169,8 @@ export interface Session {
   /** The agents that this session has started, including in earlier processes. */
   readonly subagents: Subagents;
   /**
-   * Returns everything that happens in the session, for all agents, even between runs: the recorded lines after a
-   * position, oldest first, then updates as they happen. Ends when the session is closed or the signal fires.
+   * Returns all events of the session and its agents, even between runs: the recorded lines after a position, oldest
+   * first, then updates as they happen. Ends when the session is closed or the signal fires.
    */
   events(position?: FeedPosition): AsyncIterable<SessionUpdate>;
   /**
@@ -341,7 +340,10 @@ export function createSession(parts: SessionParts): CreatedSession {
     checkOpen();
     checkOptions("session.rewind", options, rewindOptionTypes);
     if (runs.isHeld)
-      throw new UserError("The session is already going back to a prompt", { code: "rewind", cure: "Wait for it." });
+      throw new UserError("The session is already going back to a prompt", {
+        code: "rewind",
+        cure: "Wait until it has finished.",
+      });
     if (runs.isBusy || registry.working().length > 0)
       throw new UserError("Agents are working", { code: "rewind", cure: "Wait for them, or stop them first." });
     // A queued prompt can't be the first line of a transcript.

@@ -32,7 +32,7 @@ export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
   }
 }
 
-/** Throws a `UserError` if a tool that the program defines can't be used. `by` names what accepts the tool. */
+/** Throws a `UserError` if a tool that the program defines can't be used. `by` refers to a tool without a name. */
 export function checkTool(tool: CustomTool | AgentTool, by = "a tool in tools"): void {
   const name = isRecord(tool) && typeof tool["name"] === "string" ? `the tool "${tool["name"]}"` : by;
   checkNames(name, tool, otherNames);
@@ -68,7 +68,7 @@ const anAccess: OptionType = {
 
 const someText: OptionType = {
   accepts: (value) => typeof value === "string" && value.trim() !== "",
-  description: "a text that tells the model what the tool does and when to use it",
+  description: "text that tells the model what the tool does and when to use it",
 };
 
 const types: OptionTypes<CustomTool> = {
@@ -92,7 +92,7 @@ function checkName(name: string): void {
   const refuse = (why: string): never => {
     throw optionError(`A tool can't be named ${JSON.stringify(name.slice(0, 80))}: ${why}`, "Choose another name.");
   };
-  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) refuse("a name has 1 to 64 letters, digits, _ and -");
+  if (!/^[A-Za-z0-9_-]{1,64}$/.test(name)) refuse("a name consists of 1 to 64 letters, digits, _ or -");
   if (name.startsWith("mcp__")) refuse("names that begin with mcp__ are reserved for MCP tools");
   const meant = canonicalToolName(name);
   if (name === meant && toolNames.includes(name)) refuse("this is the name of a built-in tool");

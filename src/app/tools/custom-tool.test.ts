@@ -24,7 +24,7 @@ describe("a tool with a time limit", () => {
         }),
     });
 
-  it("is stopped by its signal, and the model is told why", async () => {
+  it("is stopped by its signal, and the error gives the reason", async () => {
     const run = createCustomTool(slow(true), "/").run({}, context as unknown as ToolContext);
     await expect(run).rejects.toThrow("Timed out after 20 ms.");
   });
@@ -44,7 +44,7 @@ describe("a tool's result", () => {
     ["a row with bytes", [{ name: "pear", image: new Uint8Array([1, 2]) }], "can't contain bytes (Uint8Array)"],
     ["an object with a Map", { prices: new Map([["pear", 4]]) }, "can't contain a Map"],
     ["a function", () => 1, "it can't be a function"],
-    ["a response", new Response("{}"), "nothing of an object of the type Response. Return its data"],
+    ["a response", new Response("{}"), "an object of type Response would be empty in JSON. Return its data"],
     ["a stream", new ReadableStream(), "ReadableStream"],
     ["a generator", (function* () {})(), "Generator"],
     ["an asynchronous generator", (async function* () {})(), "AsyncGenerator"],

@@ -27,7 +27,10 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
         if (access === undefined) return { ok: true, accesses: [] };
         return { ok: true, accesses: listed(typeof access === "function" ? access(valid.value as never) : access) };
       } catch (error) {
-        return { ok: false, message: `${name}: The access of this call can't be determined: ${describeError(error)}` };
+        return {
+          ok: false,
+          message: `${name}: Retinue can't determine what this call accesses: ${describeError(error)}`,
+        };
       }
     },
     async run(given, { signal, agentId, callId, progress }) {
@@ -161,8 +164,8 @@ function problemOf(result: unknown): string | undefined {
   const loss = lossIn(result);
   if (loss !== undefined) return loss;
   if (isOpaque(result)) {
-    const what = `an object of the type ${Object.prototype.toString.call(result).slice(8, -1)}`;
-    return `JSON would contain nothing of ${what}. Return its data, such as \`await response.json()\``;
+    const what = `an object of type ${Object.prototype.toString.call(result).slice(8, -1)}`;
+    return `${what} would be empty in JSON. Return its data, such as \`await response.json()\``;
   }
   if (!Array.isArray(result) || !result.some(isImage)) return undefined;
   const index = result.findIndex((block) => isImage(block) && !isBase64(block["data"]));

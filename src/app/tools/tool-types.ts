@@ -28,9 +28,9 @@ export function isToolAccess(value: unknown): value is ToolAccess {
   });
 }
 
-/** Context of one call of a tool. */
+/** Context of one tool call. */
 export interface ToolCallContext {
-  /** Fires when the run is stopped or the call's time is up. A call that does not end soon afterwards is abandoned. */
+  /** Fires when the run is stopped or the call reaches its time limit. A call that does not end soon afterwards is abandoned. */
   readonly signal: AbortSignal;
   /** The calling agent's directory: the workspace, or the agent's own worktree. */
   readonly cwd: string;

@@ -47,7 +47,7 @@ export interface CommandOptions {
   stopAgent(agentId: AgentId): Promise<StopReceipt>;
 }
 
-/** The commands of one session, without a record of which ones were carried out. */
+/** Carries out a session's commands. Does not record which ones were carried out. */
 export interface Commands {
   /** Carries out a command. Rejects with a `UserError` if it can't be carried out. */
   carryOut(command: Command): Promise<Outcome>;
@@ -153,7 +153,7 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
 
   async function configure({ permissionMode, model }: Extract<Command, { type: "configure" }>): Promise<Outcome> {
     if (permissionMode === undefined && model === undefined)
-      return refused("There is nothing to change. Give `permissionMode` or `model`.");
+      return refused("There is nothing to change. Pass `permissionMode` or `model`.");
     await options.configure({ permissionMode, model });
     const changes = [
       ...(permissionMode === undefined ? [] : [`The permission mode is now ${permissionMode}.`]),
@@ -301,12 +301,12 @@ function notQueued(promptId: PromptId): Outcome {
   return refused(`There is no prompt ${promptId} in the queue. The agent may have received it already.`);
 }
 
-/** Number of commands that are named. */
+/** Maximum number of commands that a receipt names. */
 const MAX_COMMANDS = 5;
-/** Maximum number of characters of a command. */
+/** Maximum number of characters shown for each command. */
 const MAX_COMMAND = 80;
 
-/** Names the commands whose effects stay after going back. */
+/** Lists the commands whose effects remain after going back. */
 function notUndone(commands: readonly string[]): string {
   const named = commands.slice(0, MAX_COMMANDS).map((command) => {
     const line = command.replace(/\s+/g, " ");

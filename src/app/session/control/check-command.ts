@@ -36,7 +36,7 @@ const commandFields: { readonly [Type in Command["type"]]: OptionTypes<Extract<C
   rewind: { id, type, to: aString, files: aBoolean },
 };
 
-/** Returns what is wrong with a command. */
+/** Describes what is wrong with a command; undefined if it is valid. */
 export function problemOf(command: unknown): string | undefined {
   const name = isRecord(command) ? String(command["type"]) : "";
   const fields = Object.hasOwn(commandFields, name) ? commandFields[name as Command["type"]] : undefined;

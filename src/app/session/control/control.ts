@@ -42,7 +42,7 @@ export function createControl(options: ControlOptions): Control {
   const { registry } = options.dispatcher;
   /** Commands that are being carried out. The inbox contains the receipts of all other commands. */
   const underWay = new Map<string, { readonly hash: string; readonly receipt: Promise<Receipt> }>();
-  /** For each earlier prompt that resumes a subagent: resolves when the subagent's parent has been notified. */
+  /** Promises for earlier prompts that resume a subagent. Each resolves when the subagent's parent has been notified. */
   const woken = new Map<PromptId, Deferred<void>>();
   const { carryOut, describe } = createCommands(options, (promptId) => woken.get(promptId)?.resolve());
   /** Commands that were sent before this process opened the session. */
