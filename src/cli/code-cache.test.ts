@@ -97,7 +97,7 @@ function changeCode(file: string, change: (code: Buffer) => Buffer): void {
   writeFileSync(file, Buffer.concat([code, checksum]));
 }
 
-/** V8 stores its version in this word. */
+/** Changes the word in which V8 stores its version. */
 function asAnotherVersion(file: string): void {
   changeCode(file, (code) => {
     code.writeUInt32LE((code.readUInt32LE(4) ^ 1) >>> 0, 4);
@@ -162,7 +162,7 @@ describe("compiled code", () => {
     expect(await load(place)).toMatchObject({ target: expect.any(String), exports: { answer: 43 } });
   });
 
-  it("is kept only in the newest four files", async () => {
+  it("is kept in at most four files, the newest ones", async () => {
     const place = createPlace();
     mkdirSync(place.folder, { mode: 0o700 });
     for (const [index, name] of ["a", "b", "c", "d", "e"].entries()) {

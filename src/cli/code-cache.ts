@@ -198,7 +198,7 @@ function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefin
   }
 }
 
-/** Always returns false on systems without user ids, where file modes don't show who can write. */
+/** Returns whether only this user can write. Always false on systems without user ids, where file modes don't show it. */
 function isOwn({ uid, mode }: Stats): boolean {
   return uid === process.getuid?.() && (mode & WRITABLE_BY_OTHERS) === 0;
 }

@@ -172,6 +172,6 @@ function unknownVerb(topic: HelpTopic, verb: string, known: readonly string[]): 
   const [meant] = nearest(verb, known);
   const [only = ""] = known;
   const list = `${known.slice(0, -1).join(", ")} and ${known.at(-1)}`;
-  const all = known.length === 1 ? `Use "retinue ${topic} ${only}".` : `There are ${list}.`;
+  const all = known.length === 1 ? `Use "retinue ${topic} ${only}".` : `Its commands are ${list}.`;
   return usageError(`"${topic}" has no command "${verb}"`, meant === undefined ? all : `Did you mean "${meant}"?`);
 }

@@ -31,7 +31,7 @@ function explained(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   // Node can't determine the current directory, because it was deleted.
   if ("syscall" in error && error.syscall === "uv_cwd") {
-    const cure = 'Go to one that does (cd .. or cd "$PWD"), or name one: --cwd DIRECTORY.';
+    const cure = 'Change to an existing directory (cd .. or cd "$PWD"), or pass one with --cwd DIRECTORY.';
     return new UserError("The current directory no longer exists", { code: "cwd", cure, exitCode: 2 });
   }
   // The user pressed Ctrl+C or Ctrl+D instead of answering a question.

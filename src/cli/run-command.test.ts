@@ -136,7 +136,7 @@ describe("parseRoot", () => {
   it.each([
     [["mcp", "list"], 'There is no command "mcp"', /\.mcp\.json.*For a prompt: retinue -p "mcp list"\./],
     [["statu"], 'There is no command "statu"', /Use `retinue ps`.*For a prompt: retinue -p "statu"\./],
-    [["map"], 'There is no command "map"', /^A map is a prompt: retinue -p "Map this repository"\./],
+    [["map"], 'There is no command "map"', /^To map a repository, send a prompt: retinue -p "Map this repository"\./],
     [["login"], 'There is no command "login"', /ANTHROPIC_API_KEY.*retinue -p "login"/],
     [["update"], 'There is no command "update"', /Install the new version/],
     [["init"], 'There is no command "init"', /agents new/],

@@ -182,5 +182,5 @@ const elsewhere: Readonly<Record<string, (argument: string | undefined) => strin
   skills: () => "docs/skills.md describes where skills are found.",
   hooks: () => "Configure hooks in the settings (docs/hooks.md).",
   settings: () => "Use `retinue config show`.",
-  map: () => 'A map is a prompt: retinue -p "Map this repository".',
+  map: () => 'To map a repository, send a prompt: retinue -p "Map this repository".',
 };

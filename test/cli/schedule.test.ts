@@ -11,7 +11,7 @@ describe("retinue schedule", () => {
     const added = await schedule("add", "every day 7:00", "-p", "Check it", "--max-cost", "1", "--time-zone", "UTC");
     expect(added).toMatchObject({ code: 0, stderr: "" });
     expect(added.stdout).toMatch(
-      /^Added schedule (s\w+) \(every day 7:00\) for .*\/work\. It is due next on \d{4}-\d\d-\d\d 07:00 UTC\.\n/,
+      /^Added schedule (s\w+) \(every day 7:00\) for .*\/work\. It is next due on \d{4}-\d\d-\d\d 07:00 UTC\.\n/,
     );
     const file = join(place.home, "schedules.json");
     expect(statSync(file).mode & 0o777).toBe(0o600);
@@ -25,7 +25,7 @@ describe("retinue schedule", () => {
     expect((await schedule("list")).stdout).toMatch(/every day 7:00 .* 07:00 UTC .*never .*Check it/);
     expect((await schedule("pause", stored.id)).stdout).toMatch(/^Paused schedule/);
     expect((await schedule()).stdout).toMatch(/paused/);
-    expect((await schedule("resume", stored.id)).stdout).toMatch(/^Resumed schedule .* due next on/s);
+    expect((await schedule("resume", stored.id)).stdout).toMatch(/^Resumed schedule .* next due on/s);
     const started = await schedule("run", stored.id, "--json");
     expect(JSON.parse(started.stdout)).toMatchObject({ id: stored.id, requestedAt: expect.any(Number) });
     expect(JSON.parse((await schedule("list", "--json")).stdout)).toMatchObject([

@@ -199,7 +199,7 @@ describe.skipIf(!hasTerminals)("a call that needs approval", () => {
     await until("Rule to add: Bash(touch always)");
     await until("s for this session");
     type("s");
-    await until("From now on Bash(touch always) is allowed.");
+    await until("From now on, Bash(touch always) is allowed.");
     const { code, stdout } = await end;
     expect(stdout).toContain("Done.");
     expect(code).toBe(0);

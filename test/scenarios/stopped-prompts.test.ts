@@ -147,7 +147,7 @@ describe("an answer to a request", () => {
     });
     expect(await run("approvals", "answer", requestId.slice(-5), "always", "--pattern", "mkdir *")).toMatchObject({
       code: 0,
-      stdout: expect.stringContaining("From now on Bash(mkdir *) is allowed."),
+      stdout: expect.stringContaining("From now on, Bash(mkdir *) is allowed."),
     });
     expect(await first.ended).toMatchObject({ code: 0, stdout: "Made.\n" });
     expect(await run("approvals", "answer", requestId, "allow")).toMatchObject({ code: 1 });

@@ -172,7 +172,7 @@ export function writeNewAgent(agent: NewAgent, base: string): string {
   }
 }
 
-/** Returns why a new agent under `base` can't have this name. Undefined if it can. */
+/** Returns why a new agent under `base` can't have this name; undefined if it can. */
 export function whyNotNew(name: string, base: string): string | undefined {
   const path = join(directoryFor(base), `${name}.md`);
   const problem = nameProblem(name) ?? (existsSync(path) ? alreadyExists(path) : undefined);

@@ -146,7 +146,7 @@ function asJson({ question, askedAt, isRunning }: WaitingRequest) {
 
 interface Rendering {
   readonly now: number;
-  /** Option to add to the suggested commands that answer. */
+  /** Option to append to the suggested answer commands. */
   readonly option: string;
 }
 
@@ -191,7 +191,7 @@ async function answer(command: AnswerCommand, host: SessionHost): Promise<string
   if (json) return `${JSON.stringify({ requestId: question.requestId, ...given, isRunning }, null, 2)}\n`;
   const { call, requestId, sessionId } = question;
   const about = approvalText(call).call;
-  const rule = given.always ? ` From now on ${showExactly(given.always.rule)} is allowed.` : "";
+  const rule = given.always ? ` From now on, ${showExactly(given.always.rule)} is allowed.` : "";
   const later = isRunning ? "" : ` It takes effect when the session is resumed: ${await resumption(host, sessionId)}`;
   if (given.replies !== undefined) {
     const texts = given.replies.map((reply) => oneLine(reply.join(", ")));

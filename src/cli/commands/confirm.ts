@@ -4,7 +4,7 @@ import { usageError } from "../read-options.ts";
 /** Asks a yes-or-no question on the terminal. Without a terminal, throws a `UserError` that suggests `--yes`. */
 export async function confirm(question: string): Promise<boolean> {
   if (!process.stdin.isTTY) {
-    throw usageError("There is no terminal to confirm on", "Add --yes to skip the question.");
+    throw usageError("Confirmation requires a terminal", "Add --yes to skip the question.");
   }
   const terminal = createInterface({ input: process.stdin, output: process.stderr });
   try {

@@ -43,7 +43,7 @@ export async function plugins(argv: readonly string[]): Promise<number> {
       }
       if (!command.yes && !process.stdin.isTTY) {
         await output.write(describeContents(plugin));
-        throw usageError("There is no terminal to confirm on", `Use: retinue plugins enable ${plugin.name} --yes`);
+        throw usageError("Confirmation requires a terminal", `Use: retinue plugins enable ${plugin.name} --yes`);
       }
       await output.write(await enable(plugin, { home, yes: command.yes }));
       return exitCodes.succeeded;

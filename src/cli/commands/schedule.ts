@@ -164,14 +164,14 @@ function describe(verb: string, changed: Schedule, server: FoundServer | undefin
     return `The server at ${server.url} will start schedule ${name} within 15 seconds.`;
   if (verb === "run") return `Schedule ${name} is waiting for a server. ${servedBy(changed, server)}`;
   const next = nextTime(changed);
-  const when = next === undefined ? "" : ` It is due next on ${formatTime(next, changed)}.`;
+  const when = next === undefined ? "" : ` It is next due on ${formatTime(next, changed)}.`;
   const budget = changed.session.maxCost ?? changed.session.maxTokens;
   const limit = budget === undefined ? " It has no spending limit; --max-cost sets one." : "";
   const said = `${verb === "add" ? "Added" : "Resumed"} schedule ${name} for ${stripControls(cwd)}.${when}${limit}`;
   return `${said}\n${servedBy(changed, server)}`;
 }
 
-/** Says which server starts a schedule's sessions, or how to start one. */
+/** Says which server starts a schedule's sessions, or how to start a server. */
 function servedBy({ cwd }: Schedule, server: FoundServer | undefined): string {
   if (server?.serves) return `The server at ${server.url} runs it.`;
   const directory = stripControls(cwd);

@@ -114,7 +114,7 @@ function refuseRunOptions(options: ReadOptions): void {
     throw usageError(`--${given} can't be used with --server`, "The server opens the session with its own options.");
 }
 
-/** Returns why a command to an agent whose session is not running is impossible; undefined if it is possible. */
+/** Explains why an agent whose session is not running can't be steered; undefined if it can. */
 async function whyImpossible({ host, session, verb, agent, text }: Steered): Promise<Outcome | undefined> {
   if (session.inUse || agent === MAIN_AGENT) return undefined;
   const agents = await host.agents(session);
@@ -198,7 +198,7 @@ function unanswered({ option }: SessionHost, verb: SteeringVerb, interrupted: nu
   const why =
     interrupted === undefined ? `The ${who} has not answered yet.` : `Interrupted before the ${who} answered.`;
   if (who === "server") {
-    const sent = `The ${verb === "message" ? "message" : "command"} was sent, but is not confirmed. It is lost if the server ends before it can record it.`;
+    const sent = `The ${verb === "message" ? "message" : "command"} was sent, but is not confirmed. It is lost if the server ends before recording it.`;
     return { isRunning: true, status: "sent", message: `${why} ${sent}`, code: interrupted ?? exitCodes.incomplete };
   }
   const recorded =

@@ -199,7 +199,7 @@ function added(
   };
 }
 
-/** Returns an object of the same form for a failure without a run. */
+/** Returns a result object for a failure outside a run. */
 export function failureObject({ message, code }: Failure, sessionId: string | null): object {
   return {
     type: "result",

@@ -26,16 +26,16 @@ Usage
   retinue resume SESSION[/AGENT] [TEXT]
                                    Continue an agent that ended early, or give
                                    it more to do. If the session is not running,
-                                   it is opened here, with all options of
-                                   "retinue -p"
+                                   it is opened here, and all options of
+                                   "retinue -p" can be used
       --json                       Print JSON, as --output-format json does
   retinue background SESSION/AGENT
                                    Let an agent's caller continue without
                                    waiting for it. Also undoes "foreground"
       --json                       Print JSON
   retinue foreground SESSION/AGENT
-                                   Let the caller of a background agent wait for
-                                   it before its next step
+                                   Make a background agent's parent wait for it
+                                   before its next step
       --json                       Print JSON
   All of these commands:
       --server URL                 Steer a session on a server, whose token is
@@ -45,10 +45,11 @@ SESSION is the id of a session, the start of the id, or its last 4 or more
 characters. AGENT is main, or a subagent's id or name. A message to a
 session that is not running is delivered when it is resumed.
 
-If a session does not answer, Ctrl+C ends the command, which stays recorded. The
-exit code is 0 if a command was carried out or a message is recorded, 1 if it
-was refused, 2 if the command line is invalid or no session or agent matches,
-3 if the session or the server has not answered yet, and 130 after Ctrl+C.
+If a session does not answer, Ctrl+C stops waiting, and the command stays
+recorded. The exit code is 0 if a command was carried out or a message is
+recorded, 1 if it was refused, 2 if the command line is invalid or no session or
+agent matches, 3 if the session or the server has not answered yet, and 130
+after Ctrl+C.
 `;
 
 /** Help pages: `retinue` for the program itself, the others for its commands. */
@@ -76,7 +77,7 @@ Usage
   retinue resume ID[/AGENT] [TEXT]
                                    Continue a session or one of its agents
   retinue background ID/AGENT      Let an agent's caller continue without it
-  retinue foreground ID/AGENT      Let an agent's caller wait for it again
+  retinue foreground ID/AGENT      Make an agent's caller wait for it again
   retinue approvals [command]      List or answer requests for approval
   retinue plugins [command]        List, add, remove, enable or disable plugins
   retinue trust [command]          List, add or remove trusted directories
@@ -91,7 +92,7 @@ Usage
   retinue help [command]           Show help
 
 Run
-  -p, --print                      Run without interaction, print the answer
+  -p, --print                      Run without interaction and print the answer
   -C, --cwd DIRECTORY              Work in this directory
       --max-turns N                Stop after N requests to the model (50)
       --max-cost USD               Stop before the run, including its agents,
@@ -192,8 +193,8 @@ Usage
   -y, --yes                        Do not ask for confirmation
 
 ID is the id of a session, the start of the id, or its last 4 or more
-characters, if only one session matches. AGENT is the same for an agent, with or
-without "agent-" before it, or the name that its parent gave it.
+characters, if only one session matches. AGENT is an agent's id in one of these
+forms, with or without "agent-" before it, or the name that its parent gave it.
 `,
   ps: `Lists the agents of running sessions, and agents that can be resumed.
 
@@ -242,8 +243,8 @@ are shown with the command that answers them. The exit code is 130 after Ctrl+C,
 and otherwise 0, no matter how the session ends.
 
 ID is the id of a session, the start of the id, or its last 4 or more
-characters, if only one session matches. AGENT is the same for an agent, with or
-without "agent-" before it, or the name that its parent gave it.
+characters, if only one session matches. AGENT is an agent's id in one of these
+forms, with or without "agent-" before it, or the name that its parent gave it.
 `,
   agents: `Agents are Markdown files that define what an agent does and may use.
 

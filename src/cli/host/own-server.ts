@@ -26,7 +26,7 @@ export interface FoundServer {
   readonly serves: boolean;
 }
 
-/** Asks the server that uses a state directory whether it serves a directory. Undefined if no server is running. */
+/** Asks the server of a state directory whether it serves a directory. Returns undefined if no server is running. */
 export async function findOwnServer(home: string, cwd: string): Promise<FoundServer | undefined> {
   const own = readOwnServer(home);
   if (own === undefined) return undefined;

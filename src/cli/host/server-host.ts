@@ -122,7 +122,7 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
 /** Time to wait for a server's response. */
 const RESPONSE_MS = 10_000;
 
-/** Waits for a promise. After a while, rejects with another error instead. */
+/** Waits for a promise. Rejects with another error if it takes too long. */
 async function withinTime<Value>(promise: Promise<Value>, tooLate: () => Error): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -63,7 +63,7 @@ export interface HostTranscript extends ListedAgent {
 
 export interface Following {
   readonly signal: AbortSignal;
-  /** Called once, when everything that had been recorded before has been returned. */
+  /** Called once, when all previously recorded lines have been returned. */
   readonly onCaughtUp: () => void;
   /** Called with a message for the user when the connection is lost or restored. */
   readonly report: (message: string) => void;

@@ -6,7 +6,7 @@ import { readOwnServer } from "./own-server.ts";
 
 /**
  * Says how many workers' sessions, or requests in such sessions, a server in the same state directory has. Only the
- * server can use them. Undefined if there are none.
+ * server can use them. Returns undefined if there are none.
  */
 export function unlistedText(home: string, what: "sessions" | "requests"): string | undefined {
   const isRequests = what === "requests";
@@ -21,13 +21,13 @@ export function unlistedText(home: string, what: "sessions" | "requests"): strin
   return `${said}: ${useServer(home)}`;
 }
 
-/** Says how to use a worker's session. Undefined if no worker has a session with this id. */
+/** Says how to use a worker's session. Returns undefined if no worker has a session with this id. */
 export function sessionOfWorker(home: string, id: string): string | undefined {
   const isThere = workerHomes(home).some((each) => findSession({ home: each, id }).kind !== "none");
   return isThere ? `It is a worker's session: ${useServer(home)}` : undefined;
 }
 
-/** Says how to answer a request from a worker's session. Undefined if no such request is waiting for an answer. */
+/** Says how to answer a request from a worker's session. Returns undefined if no such request is waiting. */
 export function requestOfWorker(home: string, request: string): string | undefined {
   const isThere = workerHomes(home).some(
     (each) => findRequest(waitingRequests({ home: each }), request).kind !== "none",
@@ -40,7 +40,7 @@ function useServer(home: string): string {
   return own === undefined ? "start `retinue serve`, then add --server URL." : `add --server ${own.url}`;
 }
 
-/** Returns the state directories of workers. The server keeps one for each. */
+/** Returns the workers' state directories. The server keeps one for each worker. */
 function workerHomes(home: string): readonly string[] {
   try {
     return readdirSync(join(home, "remote")).map((name) => join(home, "remote", name));

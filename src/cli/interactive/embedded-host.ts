@@ -104,7 +104,7 @@ export async function openEmbeddedHost(
   };
 }
 
-/** `medium · $2 in, $10 out per million tokens` */
+/** Describes a model, such as `medium · $2 in, $10 out per million tokens`. */
 function modelWords(tiers: ListedModel["tiers"], prices: ListedModel["prices"]): string {
   const price = prices && `$${prices.input} in, $${prices.output} out per million tokens`;
   return [tiers.join(", "), price ?? ""].filter((part) => part !== "").join(" · ");

@@ -43,7 +43,7 @@ it("approves only what was shown", async () => {
   expect(loadProjectSettings({ ...place, trust: false }).settings.permissions?.allow).toBeUndefined();
 });
 
-it("has nothing to ask about a directory without such files, or whose files are invalid", async () => {
+it("has nothing to ask if a directory has no such files, or only invalid ones", async () => {
   expect(await findUntrusted(createProject({}))).toBeUndefined();
   expect(await findUntrusted(createProject({ ".claude/settings.json": "no" }))).toBeUndefined();
 });

@@ -9,8 +9,8 @@ import type { Untrusted } from "../../terminal/index.ts";
 import { renderOrigins } from "../commands/effective-settings.ts";
 
 /**
- * Finds what trusting a directory would turn on. Undefined if there is nothing, or if the directory is trusted. Never
- * rejects.
+ * Finds what trusting a directory would turn on. Returns undefined if there is nothing, or if the directory is trusted.
+ * Never rejects.
  */
 export async function findUntrusted(place: TrustOptions): Promise<Untrusted | undefined> {
   if (isTrusted(place)) return undefined;

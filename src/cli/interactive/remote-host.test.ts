@@ -26,7 +26,7 @@ function follow(host: TerminalHost): { readonly text: string } {
   };
 }
 
-it("follows a session across a stop and a restart of its server, also if it was idle", async () => {
+it("follows a session when its server stops and restarts, even if the session was idle", async () => {
   const place = newPlace();
   vi.stubEnv("RETINUE_HOME", place.home);
   onTestFinished(() => void vi.unstubAllEnvs());

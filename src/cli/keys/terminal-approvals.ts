@@ -237,7 +237,7 @@ function outcomeText(answer: ApprovalAnswer | undefined, isOwn: boolean): string
       : verdict === "deny"
         ? "Denied"
         : `Allowed${inputJson === undefined ? "" : " as edited"}`;
-  const rule = always === undefined ? "" : ` From now on ${showExactly(always.rule)} is allowed.`;
+  const rule = always === undefined ? "" : ` From now on, ${showExactly(always.rule)} is allowed.`;
   return `${what}${isOwn ? "" : ` by ${showExactly(answer.by)}`}.${rule}`;
 }
 

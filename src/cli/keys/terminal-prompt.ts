@@ -25,7 +25,7 @@ interface PromptOptions {
   readonly more: () => string;
 }
 
-/** Asks the user on a terminal. Reads all keys until it is closed. */
+/** Asks the user for input on a terminal. Reads all keys until it is closed. */
 export interface TerminalPrompt {
   /** Prints text that explains the next input. Resolves when it has been written. */
   show(text: string): Promise<void>;

@@ -96,8 +96,8 @@ export const printOptionKinds = {
 } satisfies OptionKinds;
 
 /**
- * Parses the options for a run. Throws a `UserError` with exit code 2 for invalid values and for options that exclude
- * each other.
+ * Parses the options for a run. Throws a `UserError` with exit code 2 for invalid values and for options that can't
+ * be combined.
  */
 export function parsePrintOptions(options: ReadOptions): PrintOptions {
   const outputFormat = (options.value("output-format") ?? "text") as OutputFormat;
@@ -181,7 +181,7 @@ function shellWord(value: string): string {
   return /^[\w./:@%+=,-]+$/.test(value) ? value : `'${value.replaceAll("'", "'\\''")}'`;
 }
 
-/** An invalid rule is an error, because a rule that has no effect may be one that was meant to deny something. */
+/** Reads rules. Throws a `UserError` for an invalid rule, because it may have been meant to deny something. */
 function rules(options: ReadOptions, name: string): readonly string[] {
   const given = options.values(name).flatMap(splitRules);
   for (const rule of given) {

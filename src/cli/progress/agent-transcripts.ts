@@ -39,7 +39,7 @@ function callOf(line: Line | undefined): string {
   return line?.type === "agent.created" ? line.parent.callId : "";
 }
 
-/** For agents that were stopped together with the session, reads how they ended if the run did not report it. */
+/** Reads how agents that were stopped with the session ended, if the run did not report it. */
 export function missedRunEnds(transcriptPath: string, agents: AgentViews): readonly SubagentEvent[] {
   return agents.inOrder().flatMap(({ agentId, agentType, path, end }) => {
     if (end !== undefined) return [];
@@ -50,7 +50,7 @@ export function missedRunEnds(transcriptPath: string, agents: AgentViews): reado
   });
 }
 
-/** Path of a background agent's output file. */
+/** Returns the path of a background agent's output file. */
 export function outputFileOf(transcriptPath: string, agentId: AgentId): string {
   return join(directoryOf(transcriptPath), `agent-${agentId}.output`);
 }

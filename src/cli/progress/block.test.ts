@@ -43,7 +43,7 @@ describe("a block of live lines", () => {
     expect(terminal.screen()).toEqual(["text"]);
   });
 
-  it("leaves nothing behind when the terminal becomes shorter and taller again", () => {
+  it("leaves nothing behind when the terminal becomes shorter and then taller again", () => {
     const sizes = fc.array(fc.integer({ min: 2, max: 14 }), { minLength: 1, maxLength: 8 });
     fc.assert(
       fc.property(sizes, fc.integer({ min: 1, max: 12 }), (heights, count) => {

@@ -167,7 +167,7 @@ interface StatusParts {
   readonly hint: string;
 }
 
-/** Minimum width of the terminal for the hint. */
+/** Minimum terminal width at which the hint is shown. */
 const MIN_HINT_WIDTH = 60;
 
 function statusLine({ mark, what, milliseconds, tokens, hint }: StatusParts, width: number): string {

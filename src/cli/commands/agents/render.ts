@@ -20,7 +20,7 @@ export function renderAgent(details: AgentDetails): string {
     ["listed", details.denied === null ? `yes, with ${plural(tokens, "token")}` : `no. ${details.denied}`],
     ...overrides.map((loser): [string, string] => [
       "instead of",
-      `${loser.file ?? `that of ${loser.source}`}. ${loser.reason}`,
+      `${loser.file ?? `the ${loser.source} agent`}. ${loser.reason}`,
     ]),
   ];
   const width = Math.max(...rows.map(([key]) => key.length));

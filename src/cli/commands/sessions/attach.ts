@@ -132,7 +132,7 @@ async function leavingText(followed: FollowedAgent): Promise<string> {
   return `No longer following ${nameOf(session, agentId)}.${more}`;
 }
 
-/** `run` is the last line in which one of the agent's runs started or ended. */
+/** Says how the agent ended. `run` is its last `run.started` or `run.ended` line. */
 async function endingText(followed: FollowedAgent, run: Line | undefined): Promise<string> {
   const { host, session, agentId } = followed;
   const target = `${session.id}${host.option}`;

@@ -24,7 +24,7 @@ describe("renderTranscript", () => {
         "",
         "You: Hi",
         "     there",
-        "! Entry 2 (prompt.received) can't be shown.",
+        "! Line 2 (prompt.received) can't be shown.",
         "",
       ].join("\n"),
     );
@@ -92,7 +92,7 @@ describe("renderTranscript", () => {
     ];
     expect(renderTranscript(lines, { id: "s", problems: [] }).split("\n").slice(1, -1)).toEqual([
       "  (PreToolUse hook: deny · not on Fridays)",
-      "  (PreToolUse hook: changed the input to {} · told: [words])",
+      "  (PreToolUse hook: changed the input to {} · added context: [words])",
     ]);
   });
 });

@@ -39,7 +39,7 @@ export function renderLine(line: Line, target = ""): string {
   try {
     return renderContent(line, target);
   } catch {
-    return `! Entry ${oneLine(line.id)} (${oneLine(line.type)}) can't be shown.`;
+    return `! Line ${oneLine(line.id)} (${oneLine(line.type)}) can't be shown.`;
   }
 }
 
@@ -70,7 +70,7 @@ function renderContent(line: Line, target: string): string {
     case "mode.changed":
       return `  (permission mode: ${line.mode})`;
     case "notices.delivered":
-      return `  (notified of the end of ${line.notices.map(({ agentId }) => oneLine(agentId)).join(", ")})`;
+      return `  (notified that these agents ended: ${line.notices.map(({ agentId }) => oneLine(agentId)).join(", ")})`;
     case "run.started":
       return `\n── ${line.kind === "fresh" ? "Run" : "Resumed"} · ${oneLine(line.model)} · ${oneLine(withFlags(line.modelReason))} · ${line.permissionMode}`;
     case "prompt.received":
@@ -116,7 +116,7 @@ function renderHooks({ event, decision, reason, inputJson, context }: EventOf<"h
     ...(decision === undefined ? [] : [decision]),
     ...(inputJson === undefined ? [] : [`changed the input to ${oneLine(inputJson)}`]),
     ...(reason === undefined ? [] : [oneLine(reason)]),
-    ...(context === undefined ? [] : [`told: ${oneLine(context)}`]),
+    ...(context === undefined ? [] : [`added context: ${oneLine(context)}`]),
   ];
   return effects.length === 0 ? "" : `  (${event} hook: ${effects.join(" · ")})`;
 }
