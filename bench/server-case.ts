@@ -224,8 +224,8 @@ async function runWith(
 
 /**
  * Waits until this process has nothing to do. By then, the buffers of the stuck clients' connections are full. A fixed
- * time would be too short on a busy machine, and the rest of the work would be added to the run's. For the same reason,
- * the garbage is collected.
+ * time would be too short on a busy machine, and the remaining work would be counted as part of the run. Garbage is
+ * collected for the same reason.
  */
 async function settled(): Promise<void> {
   setFlagsFromString("--expose-gc");

@@ -1,4 +1,4 @@
-// Counts what makes the code hard for newcomers: `node scripts/structure.mjs [--list]`.
+// Counts patterns that make the code hard for newcomers to follow: `node scripts/structure.mjs [--list]`.
 //   files with one importer   product files, except index.ts, that exactly one other product file imports
 //   conditional spreads       ...(x ? { x } : {}) and ...(x && { x })
 //   repeated type names       names of types that are declared in several files of one module

@@ -130,7 +130,7 @@ function readEntries(path: string): readonly Schedule[] {
     throw damaged(path, describeError(error));
   }
   if (!isRecord(parsed) || parsed["version"] !== 1 || !Array.isArray(parsed["schedules"]))
-    throw damaged(path, "it has another format");
+    throw damaged(path, "its format is unknown");
   return parsed["schedules"] as readonly Schedule[];
 }
 

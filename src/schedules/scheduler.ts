@@ -153,7 +153,7 @@ type EndedRun = Awaited<StartedSession["ended"]>;
 function skippedText({ id, text, last }: Schedule, activity: SessionActivity | undefined): string {
   const skipped = `Schedule ${id} (${text}) was skipped, because its last session`;
   const [request] = activity?.requests ?? [];
-  if (request === undefined) return `${skipped} is still running: retinue attach ${last?.sessionId}`;
+  if (request === undefined) return `${skipped} is still running. To follow it: retinue attach ${last?.sessionId}`;
   return `${skipped} ${waitingText(last?.sessionId, request)}`;
 }
 

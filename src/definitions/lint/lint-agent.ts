@@ -169,7 +169,7 @@ function lintDescription(description: string): Finding[] {
   if (vague.length > 0)
     findings.push({
       code: "vague_words",
-      message: `These words say little: ${vague.map((word) => `"${word}"`).join(", ")}.`,
+      message: `These words are vague: ${vague.map((word) => `"${word}"`).join(", ")}.`,
       fix: "Name the action and what it applies to.",
     });
   return findings;

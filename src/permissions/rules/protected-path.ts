@@ -76,8 +76,8 @@ const protectedFiles = new Set([
   // Startup files of shells, and files that take effect as soon as a shell enters the directory.
   ...namesIn(".bashrc .bash_profile .bash_login .bash_logout .bash_aliases .profile .inputrc .login .logout"),
   ...namesIn(".zshrc .zshenv .zprofile .zlogin .zlogout .kshrc .cshrc .tcshrc .envrc .autoenv.zsh"),
-  // Version managers run the programs that these files name, and shell prompts and editors start version managers
-  // unasked.
+  // Version managers run the programs that these files name. Shell prompts and editors start version managers
+  // automatically.
   ...namesIn(".tool-versions rust-toolchain rust-toolchain.toml"),
   // Other agents.
   ...namesIn("opencode.json opencode.jsonc crush.json .crush.json .aider.conf.yml"),
