@@ -29,10 +29,10 @@ async function everySeventh(): Promise<Figure[]> {
 }
 
 const crowd = 100;
-const places = 12;
+const capacity = 12;
 const serviceMs = 600;
 
-/** Ideally, all places are always in use, so the run takes the number of rounds times the measured service time. */
+/** Ideally, the server is always at capacity, so the run takes the number of rounds times the measured service time. */
 async function admission(): Promise<Figure[]> {
   const took: number[] = [];
   const ideals: number[] = [];
@@ -41,10 +41,10 @@ async function admission(): Promise<Figure[]> {
     const server = admitting(after(serviceMs));
     await delegate({ children: crowd, steps: 1, answer: server.answer });
     took.push(server.lastEnd - server.firstBegin);
-    ideals.push(Math.ceil(crowd / places) * median(server.services));
+    ideals.push(Math.ceil(crowd / capacity) * median(server.services));
     refusals.push(server.refused);
   }
-  const name = `${crowd} agents at a server that admits ${places} at a time`;
+  const name = `${crowd} agents at a server that admits ${capacity} at a time`;
   return [
     { name: `${name}, against the ideal`, ours: median(took), floor: median(ideals), unit: "ms", limit: 1.6 },
     // Before the limit is known, a busy machine may send all requests at once.
@@ -78,7 +78,7 @@ function admitting(answer: Answer) {
     answer: async (reply: Reply, ordinal: number): Promise<Reply> => {
       const beganAt = performance.now();
       server.firstBegin = Math.min(server.firstBegin, beganAt);
-      if (admitted >= places) {
+      if (admitted >= capacity) {
         server.refused += 1;
         return { content: "", fault: refusal };
       }

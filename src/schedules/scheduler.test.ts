@@ -110,7 +110,9 @@ it("skips a time if the last session is still running", async () => {
   await checkAt("07:00:01");
   await checkAt("08:00:01");
   expect(started).toHaveLength(1);
-  expect(reports.at(-1)).toMatch(/skipped, because its last session is still running. To follow it: retinue attach session-1$/);
+  expect(reports.at(-1)).toMatch(
+    /skipped, because its last session is still running. To follow it: retinue attach session-1$/,
+  );
   expect(store.list()[0]?.last).toEqual({ at: at("07:00:01"), sessionId: "session-1", skippedAt: at("08:00:01") });
   started[0]?.end(succeeded);
   await expect.poll(() => reports.at(-1)).toMatch(/session-1 succeeded/);

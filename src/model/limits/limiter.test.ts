@@ -58,7 +58,12 @@ describe("the limiter", () => {
   it("sends all requests as long as none is refused", async () => {
     const limiter = createLimiter({ clock: { monotonic: () => 0 } });
     await Promise.all(Array.from({ length: 1_000 }, () => enter(limiter)));
-    expect(limiter.state()).toMatchObject({ places: Number.POSITIVE_INFINITY, active: 1_000, waiting: 0, held: false });
+    expect(limiter.state()).toMatchObject({
+      capacity: Number.POSITIVE_INFINITY,
+      active: 1_000,
+      waiting: 0,
+      held: false,
+    });
   });
 
   it("delays all requests for as long as the provider asks, then sends one at a time", async () => {
@@ -118,7 +123,7 @@ describe("the limiter", () => {
     const [taken, refused] = [await enter(limiter), await enter(limiter)];
     taken.taken();
     refused.leave({ kind: "refused", waitMs: 1_000 });
-    expect(limiter.state()).toMatchObject({ perPeriod: 1, places: Number.POSITIVE_INFINITY });
+    expect(limiter.state()).toMatchObject({ perPeriod: 1, capacity: Number.POSITIVE_INFINITY });
   });
 
   it("learns how many requests a provider handles at once, if the rate is not the limit", async () => {
@@ -144,7 +149,7 @@ describe("the limiter", () => {
     };
     const first = Array.from({ length: 20 }, call);
     await time.run(Promise.race(first));
-    expect(limiter.state().places).toBe(3);
+    expect(limiter.state().capacity).toBe(3);
     const burst = count.refused;
     await time.run(Promise.all(first));
     expect(count).toMatchObject({ answering: 0, finished: 20 });
@@ -293,7 +298,7 @@ describe("the limiter with an overloaded provider", () => {
     };
     await time.run(Promise.all(Array.from({ length: 4 }, call)));
     expect(entered).toEqual([600, 700, 700, 800]);
-    expect(limiter.state()).toMatchObject({ perPeriod: Number.POSITIVE_INFINITY, places: Number.POSITIVE_INFINITY });
+    expect(limiter.state()).toMatchObject({ perPeriod: Number.POSITIVE_INFINITY, capacity: Number.POSITIVE_INFINITY });
   });
 
   it("does not delay requests while others are accepted in between", async () => {
@@ -331,7 +336,7 @@ describe("the limiter with an overloaded provider", () => {
 });
 
 interface Admission {
-  readonly places: number;
+  readonly capacity: number;
   readonly serviceMs: number;
   readonly waitMs: number;
   readonly agents: number;
@@ -341,7 +346,7 @@ interface Admission {
 }
 
 describe("the limiter with a server that handles a fixed number of requests at a time", () => {
-  const admit = async ({ places, serviceMs, waitMs, agents, steps, headers }: Admission) => {
+  const admit = async ({ capacity, serviceMs, waitMs, agents, steps, headers }: Admission) => {
     const time = createVirtualTime();
     const limiter = createLimiter(time);
     const count = { inside: 0, served: 0, refused: 0, early: 0 };
@@ -351,7 +356,7 @@ describe("the limiter with a server that handles a fixed number of requests at a
         const pass = await limiter.enter(ticket, free());
         if (time.now() < toldUntil) count.early += 1;
         await time.delay(2);
-        if (count.inside < places) {
+        if (count.inside < capacity) {
           count.inside += 1;
           if (headers === "early") pass?.taken();
           await time.delay(serviceMs);
@@ -370,24 +375,24 @@ describe("the limiter with a server that handles a fixed number of requests at a
       for (let step = 0; step < steps; step += 1) await request();
     };
     await time.run(Promise.all(Array.from({ length: agents }, agent)));
-    return { ...count, tookMs: time.now(), idealMs: Math.ceil((agents * steps) / places) * serviceMs };
+    return { ...count, tookMs: time.now(), idealMs: Math.ceil((agents * steps) / capacity) * serviceMs };
   };
 
   it.each<Admission>([
-    { places: 12, agents: 100, steps: 1, serviceMs: 600, waitMs: 1_000, headers: "late" },
-    { places: 12, agents: 100, steps: 1, serviceMs: 600, waitMs: 1_000, headers: "early" },
-    { places: 12, agents: 100, steps: 3, serviceMs: 600, waitMs: 5_000, headers: "late" },
-    { places: 4, agents: 20, steps: 3, serviceMs: 8_000, waitMs: 1_000, headers: "early" },
-    { places: 1, agents: 10, steps: 3, serviceMs: 300, waitMs: 1_000, headers: "late" },
-    { places: 100, agents: 300, steps: 3, serviceMs: 1_000, waitMs: 1_000, headers: "early" },
-  ])("uses all places and retries no refused request early: %j", async (admission) => {
-    const { agents, places, steps } = admission;
+    { capacity: 12, agents: 100, steps: 1, serviceMs: 600, waitMs: 1_000, headers: "late" },
+    { capacity: 12, agents: 100, steps: 1, serviceMs: 600, waitMs: 1_000, headers: "early" },
+    { capacity: 12, agents: 100, steps: 3, serviceMs: 600, waitMs: 5_000, headers: "late" },
+    { capacity: 4, agents: 20, steps: 3, serviceMs: 8_000, waitMs: 1_000, headers: "early" },
+    { capacity: 1, agents: 10, steps: 3, serviceMs: 300, waitMs: 1_000, headers: "late" },
+    { capacity: 100, agents: 300, steps: 3, serviceMs: 1_000, waitMs: 1_000, headers: "early" },
+  ])("uses the full capacity and retries no refused request early: %j", async (admission) => {
+    const { agents, capacity, steps } = admission;
     const { served, refused, early, tookMs, idealMs } = await admit(admission);
     expect({ served, early }).toEqual({ served: agents * steps, early: 0 });
     expect(tookMs / idealMs).toBeLessThan(1.6);
-    // All requests in the first burst beyond the server's capacity are refused, and later the few that try for one more
-    // place.
-    expect(refused - (agents - places)).toBeLessThanOrEqual(4 + served / (8 * places));
+    // The requests in the first burst beyond the server's capacity are refused, and so are the few later ones that test
+    // for a higher capacity.
+    expect(refused - (agents - capacity)).toBeLessThanOrEqual(4 + served / (8 * capacity));
   });
 });
 

@@ -1,8 +1,8 @@
 import type { Clock } from "../../ports/index.ts";
 import { createAlarm } from "./alarm.ts";
 import { type Delay, realDelay } from "./delay.ts";
-import { createLearntPlaces } from "./learnt-places.ts";
-import { createLearntRate } from "./learnt-rate.ts";
+import { createLearnedCapacity } from "./learned-capacity.ts";
+import { createLearnedRate } from "./learned-rate.ts";
 
 /**
  * Decides when this process may send its requests to one provider. The limiter begins without a limit and learns from
@@ -10,7 +10,7 @@ import { createLearntRate } from "./learnt-rate.ts";
  *
  * - Each failed request waits for its own delay; after that, requests are sent in the order they arrived.
  * - A refusal delays all requests by the same time, unless the number of requests in flight explains the refusal
- *   (`learnt-places.ts`). After that, as many requests are sent as the provider accepted before (`learnt-rate.ts`).
+ *   (`learned-capacity.ts`). After that, as many requests are sent as the provider accepted before (`learned-rate.ts`).
  * - An overload delays only its own request. Three overloads in a row, with nothing accepted in between, delay all
  *   requests.
  *
@@ -54,7 +54,7 @@ export interface LimiterState {
   /** Number of requests that may be sent at once in a period. */
   readonly perPeriod: number;
   /** Proven maximum number of requests in flight at once; infinite if none is proven. */
-  readonly places: number;
+  readonly capacity: number;
   readonly active: number;
   readonly waiting: number;
   readonly held: boolean;
@@ -72,8 +72,8 @@ const leastMs = 25;
 const quietMs = 60_000;
 
 export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Limiter {
-  const rate = createLearntRate();
-  const places = createLearntPlaces();
+  const rate = createLearnedRate();
+  const capacity = createLearnedCapacity();
   const alarm = createAlarm({ clock, delay, ring: pump });
   const waiting: Waiting[] = [];
   /** Requests in flight that the provider has neither accepted nor rejected yet, oldest first. */
@@ -104,7 +104,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
       if (now < sent.at + decidedMs) break;
       accept(sent);
     }
-    const isCapped = places.limit() < Number.POSITIVE_INFINITY;
+    const isCapped = capacity.limit() < Number.POSITIVE_INFINITY;
     if (now >= heldUntil && rate.turn({ now, undecided: undecided.size, isCapped })) mostUndecided = 1;
     for (;;) {
       const index = waiting.findIndex(({ ticket }) => ticket.notBefore <= now);
@@ -116,9 +116,9 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   }
 
   function mayGo(now: number): boolean {
-    if (now < heldUntil || !places.mayGo(active, now)) return false;
-    const isKnown = active < places.limit() && rate.hasRoom();
-    return undecided.size < Math.min(mostUndecided, isKnown ? Number.POSITIVE_INFINITY : places.atOnce(active));
+    if (now < heldUntil || !capacity.mayGo(active, now)) return false;
+    const isKnown = active < capacity.limit() && rate.hasRoom();
+    return undecided.size < Math.min(mostUndecided, isKnown ? Number.POSITIVE_INFINITY : capacity.atOnce(active));
   }
 
   /** Returns the next time at which a waiting request may be sent even if nothing else happens. */
@@ -131,14 +131,14 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
       if (at > now && at < next) next = at;
     };
     for (const { ticket } of waiting) consider(ticket.notBefore);
-    consider(places.changesAt() ?? now);
+    consider(capacity.changesAt() ?? now);
     if (oldest !== undefined) consider(oldest.at + decidedMs);
     return next === Number.POSITIVE_INFINITY ? undefined : next;
   }
 
   function pass(ticket: Ticket, now: number): Pass {
     const sent: Sent = { at: now, period, beside: active, isAccepted: false, isTaken: false };
-    places.sent(active);
+    capacity.sent(active);
     rate.sent();
     active += 1;
     undecided.add(sent);
@@ -155,7 +155,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
         hasLeft = true;
         if (end.kind === "answered") {
           accept(sent);
-          places.answered();
+          capacity.answered();
         } else ticket.notBefore = alarm.now() + (end.waitMs ?? 0);
         active -= 1;
         if (end.kind === "overloaded") overload(sent, end.waitMs);
@@ -172,7 +172,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     accepted += 1;
     if (sent.period !== period) return;
     mostUndecided += 1;
-    places.accepted(active);
+    capacity.accepted(active);
   }
 
   function pushedBack(sent: Sent): void {
@@ -204,13 +204,13 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     if (sent.period !== period) {
       // This request was sent before the refusal that ended its period. It only shows that one fewer request was
       // accepted.
-      if (sent.period === period - 1 && !places.isProven()) {
+      if (sent.period === period - 1 && !capacity.isProven()) {
         rate.refusedToo();
-        places.refusedToo();
+        capacity.refusedToo();
       }
     } else {
       const inFlight = Math.max(active, sent.beside);
-      if (places.explains({ inFlight, now, waitMs })) return;
+      if (capacity.explains({ inFlight, now, waitMs })) return;
       period += 1;
       mostUndecided = 1;
       rate.refused({ inFlight: active, now, waitMs });
@@ -250,7 +250,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     refusedAt = Number.POSITIVE_INFINITY;
     mostUndecided = Number.POSITIVE_INFINITY;
     rate.forget();
-    places.forget();
+    capacity.forget();
   }
 
   return {
@@ -261,7 +261,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     enter: (ticket, signal) => (signal.aborted ? Promise.resolve(undefined) : queue(ticket, signal)),
     state: () => ({
       perPeriod: rate.perPeriod(),
-      places: places.isProven() ? places.limit() : Number.POSITIVE_INFINITY,
+      capacity: capacity.isProven() ? capacity.limit() : Number.POSITIVE_INFINITY,
       active,
       waiting: waiting.length,
       held: waiting.length > 0 && alarm.now() < heldUntil,

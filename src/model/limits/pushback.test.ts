@@ -104,8 +104,8 @@ describe("many agents with a server that fails every seventh request", () => {
 });
 
 describe("many agents with a server that handles four requests at a time", () => {
-  it("use places as they become free, and never retry a refused request early", async () => {
-    const [places, waitMs, calls] = [4, 500, 32];
+  it("use capacity as it becomes free, and never retry a refused request early", async () => {
+    const [capacity, waitMs, calls] = [4, 500, 32];
     const refusal: Fault = { kind: "status", status: 429, retryAfter: { milliseconds: waitMs } };
     let inside = 0;
     let begun = 0;
@@ -113,12 +113,12 @@ describe("many agents with a server that handles four requests at a time", () =>
     const served: string[] = [];
     const server = await serve({
       script: async (request): Promise<Reply> => {
-        if (inside >= places) return { content: "", fault: refusal };
+        if (inside >= capacity) return { content: "", fault: refusal };
         inside += 1;
-        if (inside === places) filled += 1;
+        if (inside === capacity) filled += 1;
         // Requests that begin together end one after another, even on a busy machine.
         begun += 1;
-        await wait(200 + (begun % places) * 200);
+        await wait(200 + (begun % capacity) * 200);
         inside -= 1;
         served.push(textOf(request));
         return { content: "ok" };
@@ -133,8 +133,8 @@ describe("many agents with a server that handles four requests at a time", () =>
       const isRetry = (other: RecordedRequest) => other.ordinal > request.ordinal && textOf(other) === textOf(request);
       expect((server.requests.find(isRetry)?.arrivedAt ?? 0) - request.arrivedAt).toBeGreaterThanOrEqual(waitMs);
     }
-    expect(refused.length).toBeLessThan(calls - places + 8);
-    // Once the limiter knows the number of places, each request that ends lets another one take the last place.
+    expect(refused.length).toBeLessThan(calls - capacity + 8);
+    // Once the limiter knows the capacity, each request that ends allows another one to be sent.
     expect(filled).toBeGreaterThan(calls / 4);
   });
 });

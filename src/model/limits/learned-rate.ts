@@ -3,7 +3,7 @@
  * requests as were accepted in one period may be sent at once in the next; after that, single requests test whether the
  * provider accepts more. Once the limit is known, this costs one refusal per period.
  */
-export interface LearntRate {
+export interface LearnedRate {
   /** Number of requests that may be sent at once in a period; infinite before the first refusal. */
   perPeriod(): number;
   /** Returns whether one more request stays within `perPeriod`. */
@@ -27,8 +27,8 @@ export interface LearntRate {
 /** Longest time between two refusals that is treated as a period. */
 const longestPeriodMs = 60_000;
 
-export function createLearntRate(): LearntRate {
-  let learnt = Number.POSITIVE_INFINITY;
+export function createLearnedRate(): LearnedRate {
+  let learned = Number.POSITIVE_INFINITY;
   /**
    * False after the first refusal, because the requests before it may have been accepted in two of the provider's
    * periods.
@@ -45,7 +45,7 @@ export function createLearntRate(): LearntRate {
 
   function learn(): void {
     // If nothing was accepted, the wait was too short, which says nothing about the number of requests.
-    learnt = last.accepted > 0 ? Math.min(last.accepted, last.most) : last.least;
+    learned = last.accepted > 0 ? Math.min(last.accepted, last.most) : last.least;
   }
 
   function begin(now: number, count: number): void {
@@ -55,16 +55,16 @@ export function createLearntRate(): LearntRate {
   }
 
   return {
-    perPeriod: () => learnt,
-    hasRoom: () => sent < (isMeasured ? learnt : learnt / 2),
+    perPeriod: () => learned,
+    hasRoom: () => sent < (isMeasured ? learned : learned / 2),
     sent() {
       sent += 1;
     },
     refused({ inFlight, now, waitMs }) {
-      const isFirst = learnt === Number.POSITIVE_INFINITY;
+      const isFirst = learned === Number.POSITIVE_INFINITY;
       const accepted = isFirst ? inFlight : sent - 1;
       if (isFirst) last = { accepted, least: 0, most: accepted };
-      else last = { accepted, least: learnt, most: wasCapped ? learnt : learnt + 1 };
+      else last = { accepted, least: learned, most: wasCapped ? learned : learned + 1 };
       if (accepted > 0 || isFirst) {
         isMeasured = !isFirst;
         periodMs = isFirst ? 2 * waitMs : Math.max(2 * waitMs, 1.5 * Math.min(now - refusedAt, longestPeriodMs));
@@ -85,13 +85,13 @@ export function createLearntRate(): LearntRate {
       if (now < endsAt) return false;
       const accepted = sent - undecided;
       const isLongAgo = now >= refusedAt + longestPeriodMs;
-      if (accepted > learnt && !wasCapped) learnt = isMeasured && !isLongAgo ? learnt + 1 : accepted * 2;
-      last = { accepted: learnt, least: learnt, most: learnt };
+      if (accepted > learned && !wasCapped) learned = isMeasured && !isLongAgo ? learned + 1 : accepted * 2;
+      last = { accepted: learned, least: learned, most: learned };
       begin(now, undecided);
       return true;
     },
     forget() {
-      learnt = Number.POSITIVE_INFINITY;
+      learned = Number.POSITIVE_INFINITY;
       begin(Number.POSITIVE_INFINITY, 0);
     },
   };
