@@ -1,4 +1,4 @@
-// Owns: talking to models: providers and their choice, wire formats, retries, the rate limiter, prices.
+// Owns: talking to models: choosing a provider, wire formats, retries, the rate limiter, prices.
 // Does not own: how conversations become bytes (conversation), when a model is called (runs).
 // Called by: app, which creates models and passes them to runs.
 export {

@@ -17,7 +17,7 @@ export interface Field {
 /** The syntax that a definition is written in, so that messages suggest fixes in the same syntax. */
 export interface FieldSyntax {
   readonly form: "yaml" | "json";
-  /** Word for one field in messages. */
+  /** Noun that messages use for one field. */
   readonly unit: "line" | "key";
   /** Returns a field as the author would write it. */
   entry(key: string, value: string | boolean | readonly string[]): string;

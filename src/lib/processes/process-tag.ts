@@ -40,7 +40,7 @@ export function carriesTag(environment: string, tag: string): boolean {
 
 /** Describes how this process was started. */
 export interface ProcessOrigin {
-  /** Pid of the process that created the session of this process. */
+  /** Pid of the process that created this process's session. */
   readonly session: number;
   readonly hasTerminal: boolean;
   /** True if this process, the leader of its session, or an ancestor of either was started with a tag. */

@@ -182,7 +182,7 @@ function copyWalks(command: SimpleCommand): (word: ShellWord) => DirectoryWalk |
 
 const copiers = new Set("git cp mv tar gtar bsdtar zip unzip rsync scp 7z 7za 7zr cpio".split(" "));
 
-/** Describes the read of a pattern in a directory; undefined if the pattern can't be the path of a file. */
+/** Describes how a pattern in a directory is read; undefined if the pattern can't be the path of a file. */
 function readIn(
   directory: string,
   word: WordPattern,

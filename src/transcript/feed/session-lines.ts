@@ -60,8 +60,8 @@ export function lastEventNumber(path: string): number {
 }
 
 /**
- * Returns a text that changes whenever a session's files change. `path` is the main agent's transcript. If the text is
- * the same as before the files were last read, there is nothing new to read.
+ * Returns a string that changes whenever a session's files change. `path` is the main agent's transcript. If the string
+ * is the same as before the files were last read, there is nothing new to read.
  */
 export function sessionStamp(path: string): string {
   const paths = sessionPathsIn(dirname(path), basename(path, ".jsonl"));

@@ -64,7 +64,7 @@ function pathIn(line: string, root: string): string | undefined {
 const unreachable =
   /Could not resolve (?:host|proxy)|Temporary failure in name resolution|Name or service not known|Network is unreachable|Failed to connect to|\b(?:EAI_AGAIN|ENOTFOUND|ENETUNREACH)\b|CONNECT tunnel failed|sandbox\.network\.allowedDomains|Could not resolve hostname/i;
 
-/** Commands that may fail without a network but not report that as the cause. */
+/** Commands that may fail without a network and not report that as the cause. */
 const networked =
   /(?<![\w./-])(?:curl|wget|ssh|scp|rsync|npx|(?:npm|pnpm|yarn) (?:i|ci|add|install|update)|pip3? install|git (?:fetch|pull|push|clone|ls-remote)|apt(?:-get)? (?:install|update)|cargo (?:add|fetch|install|update)|go (?:get|install|mod))\b/;
 

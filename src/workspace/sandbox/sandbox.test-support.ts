@@ -26,7 +26,7 @@ export interface Ran {
   readonly why: string | undefined;
 }
 
-/** Creates a workspace, a home directory and a sandbox, but not in /tmp, because commands have their own /tmp. */
+/** Creates a workspace, a home directory and a sandbox outside /tmp, because commands have their own /tmp. */
 export function createSandboxPlace(own: Partial<SandboxOptions> = {}, parent = "/var/tmp"): SandboxPlace {
   const top = realpathSync(mkdtempSync(join(parent, "sandbox-")));
   const [root, home, scratch] = [join(top, "project"), join(top, "home"), join(top, "state/scratch")];
