@@ -5,7 +5,7 @@ import {
   startMcpSseServer,
   startMcpWebServer,
 } from "../testing/mcp-server/http-servers.test-support.ts";
-import type { McpBehaviour } from "../testing/mcp-server/mcp-server.test-support.ts";
+import type { McpBehavior } from "../testing/mcp-server/mcp-server.test-support.ts";
 import { createTestServers, neverAborted, runTool, type TestServers, textOfOutput } from "./servers.test-support.ts";
 
 const made: TestServers[] = [];
@@ -15,8 +15,8 @@ afterEach(async () => {
   for (const server of started.splice(0)) await server.close();
 });
 
-async function start(behaviour: McpBehaviour = {}) {
-  const server = await startMcpWebServer(behaviour);
+async function start(behavior: McpBehavior = {}) {
+  const server = await startMcpWebServer(behavior);
   started.push(server);
   return server;
 }

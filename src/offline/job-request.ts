@@ -28,7 +28,7 @@ export interface FindRequest {
 }
 
 export interface SummaryRequest {
-  readonly kind: "summarise";
+  readonly kind: "summarize";
   readonly path: string;
 }
 

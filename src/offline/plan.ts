@@ -14,11 +14,11 @@ import { gitHistory } from "./jobs/git-history.ts";
 import type { CallResult, Job, PlannedCall, Report } from "./jobs/job.ts";
 import { browse, findSymbol, readOne, searchText } from "./jobs/look-up.ts";
 import { clip, howToUseAModel, unseenSection } from "./jobs/report.ts";
-import { summarise } from "./jobs/summarise.ts";
+import { summarize } from "./jobs/summarize.ts";
 import { explorer } from "./map/delegate-parts.ts";
 import { explorePart } from "./map/explore-part.ts";
 import { mapRepository } from "./map/map-repository.ts";
-import { recognise } from "./recognise.ts";
+import { recognize } from "./recognize.ts";
 
 /** The offline model's next response. A refusal ends the run as failed. */
 export type Plan =
@@ -28,14 +28,14 @@ export type Plan =
 /** Plans the next response from the conversation alone, so that a resumed session continues where it stopped. */
 export function plan(messages: readonly Message[], tools: readonly ToolDeclaration[]): Plan {
   const request = currentRequest(messages);
-  const recognised = recognise(request.text);
+  const recognized = recognize(request.text);
   const declared = new Set(tools.map(({ name }) => canonicalToolName(name)));
-  const planned = replay(jobFor(recognised, { text: request.text, canDelegate: canDelegate(tools) }), (call) => {
+  const planned = replay(jobFor(recognized, { text: request.text, canDelegate: canDelegate(tools) }), (call) => {
     if (!declared.has(call.name)) return { call, ok: false, text: `This agent has no tool ${call.name}.` };
     return request.resultOf(call);
   });
   // The report about a part is read by another agent, not by the user.
-  const isForUser = planned.kind === "report" && recognised.kind !== "explore-part";
+  const isForUser = planned.kind === "report" && recognized.kind !== "explore-part";
   return isForUser && !hasFooter(messages) ? { ...planned, text: `${planned.text}\n${footer}\n` } : planned;
 }
 
@@ -68,8 +68,8 @@ function jobFor(
       return explorePart(request.path);
     case "find":
       return findSymbol(request);
-    case "summarise":
-      return summarise(request.path);
+    case "summarize":
+      return summarize(request.path);
     case "history":
       return gitHistory(request);
     case "list":

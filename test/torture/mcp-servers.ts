@@ -7,7 +7,7 @@ import {
 } from "../../src/mcp/servers.test-support.ts";
 import type { RunnableMcpConnection } from "../../src/ports/index.ts";
 import { type BuiltServer, buildMcpServer } from "../../src/testing/mcp-server/build-server.test-support.ts";
-import type { McpBehaviour } from "../../src/testing/mcp-server/mcp-server.test-support.ts";
+import type { McpBehavior } from "../../src/testing/mcp-server/mcp-server.test-support.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 const allowedMegabytes = 50;
@@ -15,7 +15,7 @@ const allowedMegabytes = 50;
 const warmUp = 20;
 
 /** Half of the servers behave well, so that memory growth that only such servers cause is found too. */
-const behaviours: readonly McpBehaviour[] = [
+const behaviors: readonly McpBehavior[] = [
   {},
   { crashAtCall: 2 },
   {},
@@ -61,29 +61,29 @@ async function oneAgent(
   seed: number,
   { program, servers }: { program: BuiltServer; servers: TestServers },
 ): Promise<Verdict> {
-  const behaviour = behaviours[seed % behaviours.length] ?? {};
+  const behavior = behaviors[seed % behaviors.length] ?? {};
   // Servers that respond get the default time limit, because a busy machine is slow.
-  const patience = behaviour.hangAtCall === undefined ? {} : { timeout: 300 };
-  const uses = [{ name: "own", config: { ...program.config(behaviour), ...patience } }];
+  const patience = behavior.hangAtCall === undefined ? {} : { timeout: 300 };
+  const uses = [{ name: "own", config: { ...program.config(behavior), ...patience } }];
   const connection = await servers.connect(uses, { owner: `a${seed}` }, neverAborted);
-  const violations = behaviour.exitAtStart
+  const violations = behavior.exitAtStart
     ? connection.problems.length === 1
       ? []
       : ["a server that exits at startup was not reported"]
-    : await callThrice(connection, behaviour);
+    : await callThrice(connection, behavior);
   await connection.release();
   const left = servers.processes();
   if (left > 0) violations.push(`${left} processes were left`);
   return {
-    violations: violations.map((text) => `${JSON.stringify(behaviour)}: ${text}`),
-    work: { agents: 1, calls: behaviour.exitAtStart ? 0 : 3 },
+    violations: violations.map((text) => `${JSON.stringify(behavior)}: ${text}`),
+    work: { agents: 1, calls: behavior.exitAtStart ? 0 : 3 },
   };
 }
 
 /** The first and third calls must succeed. The second must fail with a reason if the server misbehaves. */
-async function callThrice(connection: RunnableMcpConnection, behaviour: McpBehaviour): Promise<string[]> {
+async function callThrice(connection: RunnableMcpConnection, behavior: McpBehavior): Promise<string[]> {
   const violations: string[] = [];
-  const fails = behaviour.crashAtCall !== undefined || behaviour.hangAtCall !== undefined;
+  const fails = behavior.crashAtCall !== undefined || behavior.hangAtCall !== undefined;
   for (const expected of [false, fails, false]) {
     const output = await runTool(connection, "mcp__own__count");
     const text = textOfOutput(output);

@@ -86,7 +86,7 @@ describe("finding a name", () => {
 
 describe("summarizing", () => {
   it("covers a file's size, language, comment, definitions, imports and to-dos", async () => {
-    const { report } = await workspace.talk("Summarise src/parse.ts");
+    const { report } = await workspace.talk("Summarize src/parse.ts");
     expect(report).toContain("- TypeScript, 9 lines, ");
     expect(report).toContain("- src/parse.ts:1  Reads settings.");
     expect(report).toMatch(/- src\/parse.ts:5 +export function parseSettings\(path: string\): Settings\n/);
@@ -96,7 +96,7 @@ describe("summarizing", () => {
   });
 
   it("lists the headings of prose and the keys of data", async () => {
-    expect((await workspace.talk("summarise docs/README.md")).report).toMatch(
+    expect((await workspace.talk("summarize docs/README.md")).report).toMatch(
       /## Headings\n- docs\/README.md:1 +# The manual/,
     );
     expect((await workspace.talk("explain data.json")).report).toContain("- top-level keys: one, two");
@@ -111,14 +111,14 @@ describe("summarizing", () => {
   });
 
   it("finds a file by its name alone", async () => {
-    const { report, calls } = await workspace.talk("summarise parse.ts");
+    const { report, calls } = await workspace.talk("summarize parse.ts");
     expect(report).toContain("# src/parse.ts");
     expect(report).not.toContain("could not see");
     expect(calls.filter((call) => call.isError)).toHaveLength(1);
   });
 
   it("reports a missing file", async () => {
-    const { report } = await workspace.talk("summarise src/nothing-like-it.ts");
+    const { report } = await workspace.talk("summarize src/nothing-like-it.ts");
     expect(report).toContain("src/nothing-like-it.ts: not found");
     expect(report).toContain("## What I could not see\n- Read src/nothing-like-it.ts");
   });
@@ -182,7 +182,7 @@ describe("a request that can't be carried out", () => {
     ["Search for 'timeout'", '# "timeout": could not be searched for'],
     ["List all *.ts files", "# *.ts: could not be searched for"],
     ["Read nothing.txt", "# nothing.txt could not be read"],
-    ["Summarise src/nothing.ts", "# src/nothing.ts: not found"],
+    ["Summarize src/nothing.ts", "# src/nothing.ts: not found"],
     ["List files in nowhere", "# nowhere could not be listed"],
   ])("ends with a report that can't be mistaken for an answer: %s", async (request, title) => {
     const poor = createOfflineWorkspace({ without: ["Grep", "Glob"] });

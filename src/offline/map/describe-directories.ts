@@ -2,7 +2,7 @@ import { grep, type PlannedCall } from "../jobs/job.ts";
 import type { Hit } from "../jobs/results.ts";
 import { directoryOf, type Package } from "./find-packages.ts";
 import { baseName } from "./languages.ts";
-import { isEmptyTalk, isLicence } from "./leading-comment.ts";
+import { isEmptyTalk, isLicense } from "./leading-comment.ts";
 import { plainText } from "./read-readme.ts";
 
 /** Returns the purpose of a directory, or an empty string if it is unknown. */
@@ -49,7 +49,7 @@ function byPath(hits: readonly Hit[]): ReadonlyMap<string, readonly Hit[]> {
 
 /** Last line on which a description may begin. A comment further down belongs to the code below it. */
 const lastFirstLine = 3;
-const longestLicence = 25;
+const longestLicense = 25;
 
 /** Returns the heading of a README, or the first comment in a source file, which may follow a license. */
 function descriptionIn(hits: readonly Hit[]): string | undefined {
@@ -58,7 +58,7 @@ function descriptionIn(hits: readonly Hit[]): string | undefined {
     const plain = commentText(text);
     if (/\.md$/i.test(path)) return plainText(plain);
     if (isGoPackage(text)) return plain;
-    if (isLicence(plain)) last = line + longestLicence;
+    if (isLicense(plain)) last = line + longestLicense;
     else if (line > last || /^@(?!file)/.test(plain)) return undefined;
     // A comment on the second line follows code, unless a comment or a license precedes it.
     else if (line > 1 && /^(\/\/|#)/.test(text) && last === lastFirstLine) return undefined;

@@ -7,14 +7,14 @@ const maxLines = 5;
 /** Returns the first paragraph of the comment that describes a file. Skips licenses, `#!` lines and tool directives. */
 export function leadingComment({ lines }: Page): Lines {
   for (const comment of leadingComments(lines.slice(0, 80))) {
-    if (comment.some(({ text }) => isLicence(text))) continue;
+    if (comment.some(({ text }) => isLicense(text))) continue;
     const paragraph = firstParagraph(comment);
     if (paragraph.length > 0 && !isEmptyTalk(paragraph[0]?.text ?? "")) return paragraph.slice(0, maxLines);
   }
   return [];
 }
 
-export function isLicence(text: string): boolean {
+export function isLicense(text: string): boolean {
   return /copyright|licen[cs]e|\bspdx\b|all rights reserved|©|\(c\)|^(permission|redistribution|unless required|you may|the software|the above|this (file is part of|software is provided))\b/i.test(
     text,
   );

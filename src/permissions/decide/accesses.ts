@@ -1,5 +1,5 @@
 import { type Access, canonicalToolName, isAddress, type JsonObject, type ShellPath } from "../../protocol/index.ts";
-import { analyseCommand } from "../shell/analyse-command.ts";
+import { analyzeCommand } from "../shell/analyze-command.ts";
 import { operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
 import { isReadOnlyLine } from "../shell/read-only/read-only.ts";
 import { unitsOf } from "../shell/shell-analysis.ts";
@@ -64,7 +64,7 @@ const table = new Map<string, Describe>([
  * read, and the files that the words of its other commands may name.
  */
 function commandAccesses(command: string): readonly Access[] {
-  const analysis = analyseCommand(command);
+  const analysis = analyzeCommand(command);
   const accesses = new Map<string, Access>();
   for (const { kind, path, pattern } of analysis.redirections) {
     const shell: ShellPath | undefined =

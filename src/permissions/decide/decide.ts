@@ -13,7 +13,7 @@ import {
 import { type CompiledPolicy, compilePolicy } from "../rules/compile-policy.ts";
 import { matchDomain } from "../rules/domain-pattern.ts";
 import { weighRules } from "../rules/weigh-rules.ts";
-import { analyseCommand } from "../shell/analyse-command.ts";
+import { analyzeCommand } from "../shell/analyze-command.ts";
 import { readKey } from "../shell/command-reads.ts";
 import { hasKnownAccesses } from "./accesses.ts";
 import { createdPaths } from "./created-paths.ts";
@@ -206,7 +206,7 @@ function unsettled(request: DecideRequest, compiled: CompiledPolicy): (access: A
   const allowsAll = compiled.allow.some(({ target, coversTool }) => target.kind === "whole" && coversTool("Bash"));
   if (first?.kind !== "command" || (allowsAll && !isGuarded)) return (_, found) => found;
   const places = new Map(resolved.map((place) => [place.requested, place]));
-  const isCreated = createdPaths(analyseCommand(first.command), { placeOf: (path) => places.get(path), isGuarded });
+  const isCreated = createdPaths(analyzeCommand(first.command), { placeOf: (path) => places.get(path), isGuarded });
   return (access, found) => {
     if (found.effect === "deny" || !("path" in access)) return found;
     if (!isCreated(access.path, "shell" in access ? access.shell : undefined)) return found;

@@ -1,7 +1,7 @@
 import { type Access, canonicalToolName, type Decision, type JsonObject, type ToolCall } from "../../protocol/index.ts";
 import { alwaysPatterns } from "../rules/always-patterns.ts";
 import { hostOf } from "../rules/domain-pattern.ts";
-import { soleCommand } from "../shell/analyse-command.ts";
+import { soleCommand } from "../shell/analyze-command.ts";
 import { accesses } from "./accesses.ts";
 import {
   CHANGED_HOOK,

@@ -10,7 +10,7 @@ import {
 import type { CompiledPolicy, CompiledRule } from "../rules/compile-policy.ts";
 import { foldCase } from "../rules/path-pattern.ts";
 import { type Verdict, weighRules } from "../rules/weigh-rules.ts";
-import { analyseCommand } from "../shell/analyse-command.ts";
+import { analyzeCommand } from "../shell/analyze-command.ts";
 import { operandsOf, readKey, readsOf } from "../shell/command-reads.ts";
 import { mayBeAlias, mayGiveContents } from "../shell/git-contents.ts";
 import { type LooseReading, looseReadings } from "../shell/loose-readings.ts";
@@ -57,7 +57,7 @@ interface CommandContext {
 export function judgeCommand(toolName: string, command: string, context: CommandContext): Finding {
   if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command contains a NUL character.");
   const { compiled, reads, files, sandboxed } = context;
-  const analysis = analyseCommand(command);
+  const analysis = analyzeCommand(command);
   const line: CommandLine = { toolName, analysis, units: unitsOf(analysis), reads, files, sandboxed };
   const judgement = weighUnits(line, compiled);
   if (judgement.denied !== undefined) return byVerdict(judgement.denied, "this command");

@@ -1,5 +1,5 @@
 import type { Access, Decision } from "../../protocol/index.ts";
-import { analyseCommand } from "../shell/analyse-command.ts";
+import { analyzeCommand } from "../shell/analyze-command.ts";
 import { isReadOnly } from "../shell/read-only/read-only.ts";
 import { programOf, unitsOf } from "../shell/shell-analysis.ts";
 import { builtin, CHANGED_HOOK, type Finding } from "./finding.ts";
@@ -35,12 +35,12 @@ function isSpecific(rule: string): boolean {
 
 function usesGit(access: Access): boolean {
   if (access.kind !== "command") return false;
-  return unitsOf(analyseCommand(access.command)).some(({ command }) => programOf(command) === "git");
+  return unitsOf(analyzeCommand(access.command)).some(({ command }) => programOf(command) === "git");
 }
 
 /** Returns true for git commands that may change something, because only these commands run hooks. */
 function runsHooks(access: Access): boolean {
   if (access.kind !== "command") return false;
-  const units = unitsOf(analyseCommand(access.command));
+  const units = unitsOf(analyzeCommand(access.command));
   return units.some(({ command }) => programOf(command) === "git" && !isReadOnly(command));
 }

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { analyseCommand } from "../shell/analyse-command.ts";
+import { analyzeCommand } from "../shell/analyze-command.ts";
 import { unitsOf } from "../shell/shell-analysis.ts";
 import { alwaysPatterns } from "./always-patterns.ts";
 import { allowsUnit, parseCommandPattern } from "./command-pattern.ts";
@@ -51,7 +51,7 @@ describe("alwaysPatterns", () => {
 
 describe("wildcards in rules", () => {
   const allows = (rule: string, command: string) =>
-    unitsOf(analyseCommand(command)).every((unit) =>
+    unitsOf(analyzeCommand(command)).every((unit) =>
       allowsUnit(parseCommandPattern(rule), unit, { roots: ["/w"], loopWords: new Map() }),
     );
 

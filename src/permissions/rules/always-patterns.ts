@@ -1,4 +1,4 @@
-import { analyseCommand } from "../shell/analyse-command.ts";
+import { analyzeCommand } from "../shell/analyze-command.ts";
 import { isReadOnly } from "../shell/read-only/read-only.ts";
 import { programOf, type SimpleCommand, unitsOf } from "../shell/shell-analysis.ts";
 import { launchers } from "./command-hazards.ts";
@@ -20,7 +20,7 @@ export function alwaysPatterns(command: string): AlwaysPatterns {
 }
 
 function patternFor(line: string): string | undefined {
-  const analysis = analyseCommand(line);
+  const analysis = analyzeCommand(line);
   if (analysis.obscure !== undefined || analysis.caution !== undefined) return undefined;
   // A pattern does not cover the files that a line writes; only the literal line does.
   if (analysis.redirections.some(({ kind }) => kind === "write")) return undefined;

@@ -1,5 +1,5 @@
 import { matchParts } from "../../lib/index.ts";
-import { soleCommand } from "../shell/analyse-command.ts";
+import { soleCommand } from "../shell/analyze-command.ts";
 import { type LooseReading, looseReadings, separateGit } from "../shell/loose-readings.ts";
 import { programs } from "../shell/programs/effects-of.ts";
 import { isSameNpmCommand } from "../shell/programs/languages.ts";

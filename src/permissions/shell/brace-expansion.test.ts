@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { expect, it } from "vitest";
-import { analyseCommand } from "./analyse-command.ts";
+import { analyzeCommand } from "./analyze-command.ts";
 import { expandBraces } from "./brace-expansion.ts";
 
 it.each([
@@ -20,7 +20,7 @@ it.each([
 
 it("brace expansion does not treat quoted text as braces", () => {
   const text = JSON.stringify({ text: "a".repeat(60_000) });
-  expect(analyseCommand(`echo '${text}'`).obscure).toBeUndefined();
+  expect(analyzeCommand(`echo '${text}'`).obscure).toBeUndefined();
 });
 
 it("brace expansion gives up before the result becomes too large", () => {
@@ -29,8 +29,8 @@ it("brace expansion gives up before the result becomes too large", () => {
     "{1..99999}".repeat(9_000),
     `${"{a,".repeat(20_000)}b${"}".repeat(20_000)}`,
   ])
-    expect(analyseCommand(`echo ${word}`).obscure).toBeTypeOf("string");
-  expect(analyseCommand(`echo ${"{a,b,c,d,e} ".repeat(9_000)}`).obscure).toBeTypeOf("string");
+    expect(analyzeCommand(`echo ${word}`).obscure).toBeTypeOf("string");
+  expect(analyzeCommand(`echo ${"{a,b,c,d,e} ".repeat(9_000)}`).obscure).toBeTypeOf("string");
 });
 
 it("brace expansion returns the same words as bash", () => {
@@ -43,7 +43,7 @@ it("brace expansion returns the same words as bash", () => {
   );
   const word = fc.array(piece, { minLength: 1, maxLength: 9 }).map((pieces) => pieces.join(""));
   const samples = fc.sample(word, { numRuns: 1_500, seed: 11 }).flatMap((text) => {
-    const { commands, obscure } = analyseCommand(`x ${text}`);
+    const { commands, obscure } = analyzeCommand(`x ${text}`);
     return obscure === undefined ? [{ text, words: commands[0]!.words.slice(1).map((each) => each.text) }] : [];
   });
   expect(samples.length).toBeGreaterThan(1_000);

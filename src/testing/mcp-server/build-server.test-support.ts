@@ -2,11 +2,11 @@ import { mkdtempSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { buildSync } from "esbuild";
-import type { McpBehaviour } from "./mcp-server.test-support.ts";
+import type { McpBehavior } from "./mcp-server.test-support.ts";
 
 export interface BuiltServer {
   /** Returns an entry for `mcpServers` that starts the server. */
-  config(behaviour?: McpBehaviour): { command: string; args: string[] };
+  config(behavior?: McpBehavior): { command: string; args: string[] };
   remove(): void;
 }
 
@@ -20,7 +20,7 @@ export function buildMcpServer(): BuiltServer {
   const source = join(import.meta.dirname, "serve.test-support.ts");
   buildSync({ entryPoints: [source], outfile, bundle: true, platform: "node", format: "esm", logLevel: "error" });
   return {
-    config: (behaviour = {}) => ({ command: process.execPath, args: [outfile, JSON.stringify(behaviour)] }),
+    config: (behavior = {}) => ({ command: process.execPath, args: [outfile, JSON.stringify(behavior)] }),
     remove: () => rmSync(directory, { recursive: true }),
   };
 }

@@ -1,6 +1,6 @@
 import { createServer, type IncomingMessage, type Server, type ServerResponse } from "node:http";
 import type { AddressInfo } from "node:net";
-import { createMcpServer, type McpBehaviour, type McpMessage } from "./mcp-server.test-support.ts";
+import { createMcpServer, type McpBehavior, type McpMessage } from "./mcp-server.test-support.ts";
 
 export interface McpWebServer {
   readonly url: string;
@@ -10,8 +10,8 @@ export interface McpWebServer {
 }
 
 /** Starts an MCP server on loopback that speaks streamable HTTP. */
-export async function startMcpWebServer(behaviour: McpBehaviour = {}): Promise<McpWebServer> {
-  const mcp = createMcpServer(behaviour);
+export async function startMcpWebServer(behavior: McpBehavior = {}): Promise<McpWebServer> {
+  const mcp = createMcpServer(behavior);
   const sessions = new Set<string>();
   let count = 0;
   let forgot = false;
@@ -22,7 +22,7 @@ export async function startMcpWebServer(behaviour: McpBehaviour = {}): Promise<M
 
   async function respond(request: IncomingMessage, response: ServerResponse): Promise<void> {
     const session = String(request.headers["mcp-session-id"]);
-    if (behaviour.token !== undefined && request.headers.authorization !== behaviour.token) {
+    if (behavior.token !== undefined && request.headers.authorization !== behavior.token) {
       response.writeHead(401).end("Wrong token");
       return;
     }
@@ -35,7 +35,7 @@ export async function startMcpWebServer(behaviour: McpBehaviour = {}): Promise<M
       return;
     }
     const message = JSON.parse(await bodyOf(request)) as McpMessage;
-    if (message.method === "tools/call" && mcp.calls() + 1 === behaviour.forgetAtCall && !forgot) {
+    if (message.method === "tools/call" && mcp.calls() + 1 === behavior.forgetAtCall && !forgot) {
       sessions.clear();
       forgot = true;
     }
@@ -55,7 +55,7 @@ export async function startMcpWebServer(behaviour: McpBehaviour = {}): Promise<M
       return;
     }
     const headers: Record<string, string> = message.method === "initialize" ? { "mcp-session-id": `s${count}` } : {};
-    const breaks = message.method === "tools/call" && mcp.calls() === behaviour.breakAtCall;
+    const breaks = message.method === "tools/call" && mcp.calls() === behavior.breakAtCall;
     const messages = answer && !breaks ? [...notifications, answer] : notifications;
     write(response, { messages, headers, breaks });
   }
@@ -64,7 +64,7 @@ export async function startMcpWebServer(behaviour: McpBehaviour = {}): Promise<M
     response: ServerResponse,
     { messages, headers, breaks }: { messages: object[]; headers: Record<string, string>; breaks: boolean },
   ): void {
-    if (behaviour.streams || breaks) {
+    if (behavior.streams || breaks) {
       response.writeHead(200, { ...headers, "content-type": "text/event-stream" });
       // Once the headers are sent, a broken connection cuts the answer short instead of refusing the request.
       response.write(": start\n\n", () => breaks && response.socket?.destroy());
@@ -82,10 +82,8 @@ export async function startMcpWebServer(behaviour: McpBehaviour = {}): Promise<M
 }
 
 /** Starts an MCP server on loopback that speaks HTTP with SSE: one event stream for all answers, requests by POST. */
-export async function startMcpSseServer(
-  behaviour: McpBehaviour = {},
-): Promise<{ url: string; close(): Promise<void> }> {
-  const mcp = createMcpServer(behaviour);
+export async function startMcpSseServer(behavior: McpBehavior = {}): Promise<{ url: string; close(): Promise<void> }> {
+  const mcp = createMcpServer(behavior);
   let stream: ServerResponse | undefined;
   const send = (message: object) => void stream?.write(eventOf(message));
   const crash = () => void stream?.destroy();

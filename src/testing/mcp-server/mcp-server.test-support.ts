@@ -1,5 +1,5 @@
 /** Faults of a test server. Calls are numbered from 1 each time the server starts. */
-export interface McpBehaviour {
+export interface McpBehavior {
   readonly instructions?: string;
   /** Exits immediately, with a message on standard error. */
   readonly exitAtStart?: boolean;
@@ -43,7 +43,7 @@ export interface McpTransport {
 }
 
 /** Creates a test server without a transport. Each instance represents one start of the server. */
-export function createMcpServer(behaviour: McpBehaviour) {
+export function createMcpServer(behavior: McpBehavior) {
   let calls = 0;
   let changed = false;
 
@@ -55,24 +55,24 @@ export function createMcpServer(behaviour: McpBehaviour) {
     const refuse = (code: number, text: string) => ({ jsonrpc: "2.0", id, error: { code, message: text } });
     switch (method) {
       case "initialize":
-        if (behaviour.silent) return undefined;
-        if (behaviour.slowStartMs) await new Promise((done) => setTimeout(done, behaviour.slowStartMs));
+        if (behavior.silent) return undefined;
+        if (behavior.slowStartMs) await new Promise((done) => setTimeout(done, behavior.slowStartMs));
         return reply({
           protocolVersion: params["protocolVersion"],
           capabilities: { tools: { listChanged: true } },
           serverInfo: { name: "test-server", version: "1" },
-          instructions: behaviour.instructions,
+          instructions: behavior.instructions,
         });
       case "tools/list":
-        return reply(page(changed ? "other" : "echo", behaviour, params["cursor"]));
+        return reply(page(changed ? "other" : "echo", behavior, params["cursor"]));
       case "tools/call": {
         calls += 1;
-        if (calls === behaviour.crashAtCall) {
+        if (calls === behavior.crashAtCall) {
           transport.crash();
           return undefined;
         }
-        if (calls === behaviour.hangAtCall) return undefined;
-        if (calls === behaviour.changeToolsAtCall) {
+        if (calls === behavior.hangAtCall) return undefined;
+        if (calls === behavior.changeToolsAtCall) {
           changed = true;
           transport.send({ jsonrpc: "2.0", method: "notifications/tools/list_changed" });
         }
@@ -86,7 +86,7 @@ export function createMcpServer(behaviour: McpBehaviour) {
 }
 
 /** Returns a page of three tools, so that clients have to ask for more pages. */
-function page(echoName: string, { oddTools }: McpBehaviour, cursor: unknown): object {
+function page(echoName: string, { oddTools }: McpBehavior, cursor: unknown): object {
   const all = oddTools ? [...toolsOf(echoName), ...odd] : toolsOf(echoName);
   const start = Number(cursor ?? 0);
   const next = start + 3;

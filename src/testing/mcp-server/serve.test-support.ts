@@ -1,17 +1,17 @@
 // An MCP server on standard input and output. Its argument determines how it behaves: `serve '{"crashAtCall": 2}'`.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
-import { createMcpServer, type McpBehaviour, type McpMessage } from "./mcp-server.test-support.ts";
+import { createMcpServer, type McpBehavior, type McpMessage } from "./mcp-server.test-support.ts";
 
-const behaviour = JSON.parse(process.argv[2] ?? "{}") as McpBehaviour;
-const server = createMcpServer(behaviour);
+const behavior = JSON.parse(process.argv[2] ?? "{}") as McpBehavior;
+const server = createMcpServer(behavior);
 process.stderr.write("test server: started\n");
-if (behaviour.exitAtStart) {
+if (behavior.exitAtStart) {
   process.stderr.write("test server: no database\n");
   process.exit(3);
 }
-if (behaviour.leavesChild) spawn("sleep", ["600"], { detached: true, stdio: "ignore" }).unref();
-if (behaviour.stubborn) {
+if (behavior.leavesChild) spawn("sleep", ["600"], { detached: true, stdio: "ignore" }).unref();
+if (behavior.stubborn) {
   process.on("SIGTERM", () => {});
   setInterval(() => {}, 60_000);
 }
@@ -24,7 +24,7 @@ const crash = () => {
 createInterface({ input: process.stdin }).on("line", (line) => {
   void server.answer(JSON.parse(line) as McpMessage, { send, crash }).then((answer) => {
     if (answer === undefined) return;
-    for (let count = 0; count < (behaviour.junkLines ?? 0); count++) process.stdout.write("Loading {…\n");
+    for (let count = 0; count < (behavior.junkLines ?? 0); count++) process.stdout.write("Loading {…\n");
     send(answer);
   });
 });

@@ -46,9 +46,9 @@ function renderCell(cell: Json, place: { index: number; images: ImageBlock[] }):
 function renderOutput(output: Json, images: ImageBlock[]): string {
   if (output["output_type"] === "error") {
     const trace = Array.isArray(output["traceback"]) ? output["traceback"].join("\n") : "";
-    return `${output["ename"]}: ${output["evalue"]}\n${withoutColours(trace)}`.trimEnd();
+    return `${output["ename"]}: ${output["evalue"]}\n${withoutColors(trace)}`.trimEnd();
   }
-  if (output["text"] !== undefined) return withoutColours(joined(output["text"])).trimEnd();
+  if (output["text"] !== undefined) return withoutColors(joined(output["text"])).trimEnd();
   const data = isObject(output["data"]) ? output["data"] : {};
   for (const type of imageTypes) {
     const encoded = joined(data[type]).replace(/\s/g, "");
@@ -72,7 +72,7 @@ function bounded(text: string): string {
   return `${text.slice(0, MAX_OUTPUT_CHARACTERS)}\n[+${text.length - MAX_OUTPUT_CHARACTERS} characters]`;
 }
 
-function withoutColours(text: string): string {
+function withoutColors(text: string): string {
   // biome-ignore lint/suspicious/noControlCharactersInRegex: escape sequences are removed
   return text.replace(/\u001b\[[0-9;]*m/g, "");
 }

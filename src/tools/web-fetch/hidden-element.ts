@@ -58,7 +58,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
     return /^transparent|^#(?:[\da-f]{3}0|[\da-f]{6}0[\da-f])$/.test(text) || share(alpha ?? "") < 0.1;
   };
   /** Converts a color from any common notation to a single one. */
-  const colour = (text: string): string => {
+  const color = (text: string): string => {
     const named: Record<string, string> = { white: "#ffffff", black: "#000000" };
     const short = /^#([\da-f])([\da-f])([\da-f])$/.exec(text);
     if (short) return `#${short[1]}${short[1]}${short[2]}${short[2]}${short[3]}${short[3]}`;
@@ -97,7 +97,7 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
   if (offsets.some((name) => isFarAway(style(name)))) return true;
   const own = style("color") || (read("color") ?? "").trim().toLowerCase();
   if (isTransparent(own) || isTransparent(style("-webkit-text-fill-color"))) return true;
-  return own !== "" && background !== undefined && colour(own) === colour(background);
+  return own !== "" && background !== undefined && color(own) === color(background);
 }
 
 /** Returns an element's background color. Also runs in a thread. */

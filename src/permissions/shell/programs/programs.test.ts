@@ -2,7 +2,7 @@ import { posix } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Effect, PermissionMode, Policy, Rule } from "../../../protocol/index.ts";
 import { accesses, decide, pathsOf } from "../../index.ts";
-import { analyseCommand } from "../analyse-command.ts";
+import { analyzeCommand } from "../analyze-command.ts";
 import { isReadOnlyLine, readOnlyUse } from "../read-only/read-only.ts";
 
 const root = "/w/proj";
@@ -757,7 +757,7 @@ describe("in a sandbox", () => {
 
   it("commands may read files only in the workspace, but list names anywhere", () => {
     const paths = (line: string) =>
-      readOnlyUse(analyseCommand(line).commands[0]!, { sandboxed: true })?.paths.map(({ text }) => text);
+      readOnlyUse(analyzeCommand(line).commands[0]!, { sandboxed: true })?.paths.map(({ text }) => text);
     expect(paths("ls -la ..")).toEqual([]);
     expect(paths("stat /etc/passwd")).toEqual([]);
     expect(paths("cat /etc/passwd")).toEqual(["/etc/passwd"]);

@@ -1,4 +1,4 @@
-import { analyseCommand } from "../analyse-command.ts";
+import { analyzeCommand } from "../analyze-command.ts";
 import { type CommandEffect, isInnerRun } from "../programs/effects.ts";
 import { effectsOf } from "../programs/effects-of.ts";
 import { type CommandUnit, programOf, type ShellAnalysis, type SimpleCommand, unitsOf } from "../shell-analysis.ts";
@@ -41,7 +41,7 @@ export function readOnlyUse(command: SimpleCommand, options: ReadOnlyOptions = {
 
 /** Returns true if a command line can't change anything. It may read files anywhere. */
 export function isReadOnlyLine(line: string, options: ReadOnlyOptions = {}): boolean {
-  const analysis = analyseCommand(line);
+  const analysis = analyzeCommand(line);
   const { obscure, caution, moves } = analysis;
   if (obscure !== undefined || caution !== undefined || unknownFile(analysis) !== undefined) return false;
   if (analysis.redirections.some(({ kind }) => kind === "write")) return false;

@@ -1,10 +1,10 @@
 import { execFileSync } from "node:child_process";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { analyseCommand } from "./analyse-command.ts";
+import { analyzeCommand } from "./analyze-command.ts";
 import { everyCommand, programOf } from "./shell-analysis.ts";
 
-const programs = (text: string) => [...everyCommand(analyseCommand(text).commands)].map(programOf).sort();
+const programs = (text: string) => [...everyCommand(analyzeCommand(text).commands)].map(programOf).sort();
 
 describe("commands are found in every position", () => {
   it.each([
@@ -36,7 +36,7 @@ describe("commands are found in every position", () => {
 });
 
 describe("redirections", () => {
-  const files = (text: string) => analyseCommand(text).redirections.map(({ kind, path }) => `${kind} ${path}`);
+  const files = (text: string) => analyzeCommand(text).redirections.map(({ kind, path }) => `${kind} ${path}`);
 
   it.each([
     ["a > x", ["write x"]],
@@ -88,7 +88,7 @@ describe("redirections", () => {
 });
 
 describe("text that can't be analyzed", () => {
-  const obscure = (text: string) => analyseCommand(text).obscure;
+  const obscure = (text: string) => analyzeCommand(text).obscure;
 
   it.each([
     'a "b',
@@ -172,7 +172,7 @@ describe("text that can't be analyzed", () => {
     );
     fc.assert(
       fc.property(fc.array(fc.oneof(piece, fc.string({ maxLength: 3 })), { maxLength: 30 }), (pieces) => {
-        expect(analyseCommand(pieces.join("")).text).toBe(pieces.join(""));
+        expect(analyzeCommand(pieces.join("")).text).toBe(pieces.join(""));
       }),
       { numRuns: 2_000 },
     );
@@ -190,7 +190,7 @@ it("splits known words as bash does", () => {
   );
   const command = fc.array(piece, { maxLength: 8 }).map((pieces) => `x ${pieces.join("")}`);
   const samples = fc.sample(command, { numRuns: 2_000, seed: 7 }).flatMap((text) => {
-    const { commands, obscure, redirections } = analyseCommand(text);
+    const { commands, obscure, redirections } = analyzeCommand(text);
     const [only] = commands;
     if (obscure !== undefined || commands.length !== 1 || redirections.length > 0 || /\\$/.test(text)) return [];
     if (only!.words.some(({ open }) => open !== undefined)) return [];

@@ -13,10 +13,10 @@ afterEach(async () => {
 afterAll(() => program.remove());
 
 async function connect(
-  behaviour: Parameters<BuiltServer["config"]>[0],
+  behavior: Parameters<BuiltServer["config"]>[0],
   limits: Parameters<typeof createTestServers>[1] = {},
 ) {
-  const servers = createTestServers({ s: program.config(behaviour) }, limits);
+  const servers = createTestServers({ s: program.config(behavior) }, limits);
   made.push(servers);
   return { servers, connection: await servers.connect([{ name: "s" }], { owner: "main" }, neverAborted) };
 }

@@ -1,8 +1,8 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { recognise } from "./recognise.ts";
+import { recognize } from "./recognize.ts";
 
-describe("recognise", () => {
+describe("recognize", () => {
   it.each([
     "Map this repository",
     "map this repo.",
@@ -17,11 +17,11 @@ describe("recognise", () => {
     "write an overview of this project",
     "What is this?",
   ])("maps the workspace: %s", (text) => {
-    expect(recognise(text)).toEqual({ kind: "map", path: "." });
+    expect(recognize(text)).toEqual({ kind: "map", path: "." });
   });
 
   it.each(["Map src/lib", "explore src/lib/", "overview of `src/lib`, please"])("maps a part: %s", (text) => {
-    expect(recognise(text)).toMatchObject({ path: "src/lib" });
+    expect(recognize(text)).toMatchObject({ path: "src/lib" });
   });
 
   it.each([
@@ -39,15 +39,15 @@ describe("recognise", () => {
     "what is createExecutor?",
     "WHERE IS createExecutor USED",
   ])("finds a name: %s", (text) => {
-    expect(recognise(text)).toEqual({ kind: "find", symbol: "createExecutor", path: "." });
+    expect(recognize(text)).toEqual({ kind: "find", symbol: "createExecutor", path: "." });
   });
 
   it("recognizes the current directory", () => {
-    expect(recognise("List files in .")).toMatchObject({ path: "." });
+    expect(recognize("List files in .")).toMatchObject({ path: "." });
   });
 
   it("finds a name in a directory", () => {
-    expect(recognise("find all references to Thread in src/app")).toEqual({
+    expect(recognize("find all references to Thread in src/app")).toEqual({
       kind: "find",
       symbol: "Thread",
       path: "src/app",
@@ -61,9 +61,9 @@ describe("recognise", () => {
     ["explain package.json", "package.json"],
     ["summarise the lib directory", "lib"],
     ["what does the executor room do", "executor"],
-    ["summarise src/history.ts", "src/history.ts"],
+    ["summarize src/history.ts", "src/history.ts"],
   ])("summarizes: %s", (text, path) => {
-    expect(recognise(text)).toEqual({ kind: "summarise", path });
+    expect(recognize(text)).toEqual({ kind: "summarize", path });
   });
 
   it.each([
@@ -74,7 +74,7 @@ describe("recognise", () => {
     ["List and explain recent git history", ".", 20],
     ["what changed in src/lib recently", "src/lib", 20],
   ])("reports the history: %s", (text, path, commits) => {
-    expect(recognise(text)).toEqual({ kind: "history", path, commits });
+    expect(recognize(text)).toEqual({ kind: "history", path, commits });
   });
 
   it.each([
@@ -88,7 +88,7 @@ describe("recognise", () => {
     ["search for timeout", { kind: "search", text: "timeout", path: "." }],
     ["find TODOs", { kind: "search", text: "TODO", path: "." }],
   ])("recognizes a direct request: %s", (text, request) => {
-    expect(recognise(text)).toEqual(request);
+    expect(recognize(text)).toEqual(request);
   });
 
   it.each([
@@ -99,14 +99,14 @@ describe("recognise", () => {
     "fix the bug",
     "refactor src/lib",
     "find the bug and fix it",
-    "Summarise src/lib and then write a test",
+    "Summarize src/lib and then write a test",
     "what is the meaning of life",
     "why is the sky blue",
     "translate README.md to German",
     "run the tests",
     `map this repository ${"x".repeat(2_000)}`,
   ])("does not recognize: %s", (text) => {
-    expect(recognise(text)).toEqual({ kind: "unknown" });
+    expect(recognize(text)).toEqual({ kind: "unknown" });
   });
 
   it("handles any text quickly", () => {
@@ -132,7 +132,7 @@ describe("recognise", () => {
     );
     fc.assert(
       fc.property(text, (request) => {
-        expect(recognise(request).kind).toMatch(/^\w+$/);
+        expect(recognize(request).kind).toMatch(/^\w+$/);
       }),
     );
   });

@@ -17,15 +17,15 @@ const maxCharacters = 1_000;
  * Returns the job that the first matching rule recognizes. If a sentence can be read in two ways, the order of the
  * rules decides.
  */
-export function recognise(request: string): JobRequest {
+export function recognize(request: string): JobRequest {
   const part = asPart(request);
   if (part) return part;
   if (request.length > maxCharacters) return { kind: "unknown" };
   const text = withoutCourtesies(request);
   if (text === "" || asksForChange(text)) return { kind: "unknown" };
   for (const rule of [asRead, asSearch, asList, asFind, asSummary, asHistory, asMap, asPlainFind]) {
-    const recognised = rule(text);
-    if (recognised) return recognised;
+    const recognized = rule(text);
+    if (recognized) return recognized;
   }
   return { kind: "unknown" };
 }
@@ -214,12 +214,12 @@ const summaryOfName = [
 
 function asSummary(text: string): SummaryRequest | undefined {
   const found = unquote(summaryOfPath.exec(text)?.groups?.["path"] ?? "");
-  if (found !== "" && pathOf(found) !== ".") return { kind: "summarise", path: pathOf(found) };
+  if (found !== "" && pathOf(found) !== ".") return { kind: "summarize", path: pathOf(found) };
   for (const form of summaryOfName) {
     const word = form.exec(text)?.groups?.["path"];
     if (word === undefined) continue;
     const isOther = isWhole(word) || isPronoun(word) || /^(recent|git|last|latest|changes|history)$/i.test(word);
-    return isOther ? undefined : { kind: "summarise", path: word };
+    return isOther ? undefined : { kind: "summarize", path: word };
   }
   return undefined;
 }

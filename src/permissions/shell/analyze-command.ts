@@ -9,8 +9,8 @@ const MAX_LENGTH = 131_072;
  * Returns the commands that a command line would run. Never throws: text that can't be parsed or exceeds a limit is
  * `obscure`.
  */
-export function analyseCommand(text: string): ShellAnalysis {
-  if (last?.text !== text) last = analyse(text);
+export function analyzeCommand(text: string): ShellAnalysis {
+  if (last?.text !== text) last = analyze(text);
   return last;
 }
 
@@ -22,14 +22,14 @@ let last: ShellAnalysis | undefined;
 
 /** Returns the command of a line that consists of one simple command whose words are all known; otherwise undefined. */
 export function soleCommand(text: string): SimpleCommand | undefined {
-  const { commands, redirections, obscure, caution } = analyseCommand(text);
+  const { commands, redirections, obscure, caution } = analyzeCommand(text);
   const [only] = commands;
   if (only === undefined || commands.length > 1 || redirections.length > 0) return undefined;
   if (obscure !== undefined || caution !== undefined || only.unsafeVariables.length > 0) return undefined;
   return only.words.every(({ open }) => open === undefined) ? only : undefined;
 }
 
-function analyse(text: string): ShellAnalysis {
+function analyze(text: string): ShellAnalysis {
   const collector = new ScriptCollector();
   const why = unreadable(text);
   if (why !== undefined) collector.obscure(why);

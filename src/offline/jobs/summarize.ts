@@ -9,12 +9,12 @@ import { clip, compose, failure, firstOf, rows } from "./report.ts";
 import { type Page, parseCounts, parseHits, parseListing, parsePage, parsePaths } from "./results.ts";
 
 /** Summarizes a file or a directory that is given by its path or only by its name. */
-export function* summarise(path: string): Job {
+export function* summarize(path: string): Job {
   const first = yield* open(path);
-  if (first.ok) return yield* summariseResult(path, first);
+  if (first.ok) return yield* summarizeResult(path, first);
   if (/is (not )?a directory/.test(first.text)) {
     const other = yield* first.call.name === "Read" ? openDirectory(path) : openFile(path);
-    return other.ok ? withoutFailure(yield* summariseResult(path, other), first) : notFound(path);
+    return other.ok ? withoutFailure(yield* summarizeResult(path, other), first) : notFound(path);
   }
   const { named, inside } = yield* callTools(`${path} does not exist: looking for its name elsewhere`, {
     named: glob(`**/{${baseName(path)},${baseName(path)}.*}`),
@@ -26,15 +26,15 @@ export function* summarise(path: string): Job {
   const best = found[0];
   if (best === undefined) return notFound(path);
   const second = yield* directories.includes(best) ? openDirectory(best) : openFile(best);
-  return second.ok ? withoutFailure(yield* summariseResult(best, second), first) : notFound(path);
+  return second.ok ? withoutFailure(yield* summarizeResult(best, second), first) : notFound(path);
 }
 
 function notFound(path: string): Report {
   return failure(`${path}: not found`);
 }
 
-function* summariseResult(path: string, result: CallResult): Job {
-  return yield* result.call.name === "LS" ? summariseDirectory(path, result) : summariseFile(path, result);
+function* summarizeResult(path: string, result: CallResult): Job {
+  return yield* result.call.name === "LS" ? summarizeDirectory(path, result) : summarizeFile(path, result);
 }
 
 function isFileName(path: string): boolean {
@@ -68,7 +68,7 @@ const importPattern =
   "^\\s*(import|from|use|using|#include|require|include|extern crate|open|alias)\\b.*|^\\} from |= require\\(|^\\s*export .* from ";
 
 /** Reports the size and language of a file, its first comment, imports and definitions. */
-function* summariseFile(path: string, page: CallResult): Job {
+function* summarizeFile(path: string, page: CallResult): Job {
   const directory = path.includes("/") ? path.slice(0, path.lastIndexOf("/")) : ".";
   const prose = /\.(md|markdown|mdx|rst|txt)$/i.test(path);
   const content = { path, output_mode: "content" };
@@ -145,7 +145,7 @@ function firstLines({ lines }: Page): string[] {
 const maxRead = 14;
 
 /** Reports the entries in a directory, with the first comment in each file. */
-function* summariseDirectory(path: string, result: CallResult): Job {
+function* summarizeDirectory(path: string, result: CallResult): Job {
   const { directories, files, left } = parseListing(result.text);
   const readme = files.find(({ name }) => /^readme(\.\w+)?$/i.test(name))?.name;
   const source = files
