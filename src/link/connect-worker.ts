@@ -132,7 +132,7 @@ class Dialer {
     } catch (error) {
       if (error instanceof UserError) throw error;
       if (isUnencrypted(error) && !this.hasConnected) {
-        const cure = "Check the address. It may have to begin with http://.";
+        const cure = "Check the address. It may need to begin with http://.";
         throw new UserError(`${this.options.url} does not use encryption`, {
           code: "worker_server",
           cure,
@@ -251,7 +251,7 @@ class Dialer {
       const reason = describeError(error).replace(/\.$/, "");
       const cure = this.cureOf(error);
       report(`${url} can't be reached: ${reason}.${cure} Trying again until you stop this worker.`);
-    } else if (this.hasConnected) report(`Connected to ${url} again.`);
+    } else if (this.hasConnected) report(`Reconnected to ${url}.`);
     else report(`Connected to ${url} as worker "${name}" for ${worker.describe().root}.`);
     this.hasConnected ||= state === "connected";
   }

@@ -169,7 +169,7 @@ const CLOSE_MS = 1_000;
 const USER_ERROR = 1;
 const OTHER_ERROR = 2;
 
-/** Returns a peer's error. Its texts are shown to users, so they are shortened and stripped of control characters. */
+/** Returns a peer's error. Its strings are shown to users, so they are shortened and stripped of control characters. */
 function errorOf({ code: kind, message, data }: RpcError): Error {
   if (kind !== USER_ERROR) return new Error(plainText(message));
   const { code, cure, exitCode } = isRecord(data) ? data : {};

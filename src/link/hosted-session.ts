@@ -234,7 +234,7 @@ function forgetExecutors({ executors }: Tenure, isGone: (ref: ExecutorRef) => bo
   for (const [id, { ref }] of executors) if (isGone(ref)) executors.delete(id);
 }
 
-/** Describes options for comparison. Leaves out the start time, because an open session keeps its own. */
+/** Serializes options for comparison. Leaves out the start time, because an open session keeps its own. */
 function describeOptions({ since: _, ...options }: SessionOptions): string {
   return JSON.stringify(options);
 }

@@ -198,7 +198,7 @@ describe("a session on a worker", () => {
     writeFileSync(file, long);
     const connected = server.next("connected");
     const local = localWorker(at);
-    /** Saves a long text and a long file with every call. */
+    /** Saves long text and a long file with every call. */
     const open: WorkerPort["open"] = async (options) => {
       const session = await local.open(options);
       const execute = async () => {
@@ -471,7 +471,7 @@ describe("a server", () => {
       expect.stringMatching(/can't be reached: .*\. Trying again until you stop this worker\./),
       `Connected to ${network.url} as worker "box" for ${at.root}.`,
       `The connection to ${network.url} was lost. Reconnecting.`,
-      `Connected to ${network.url} again.`,
+      `Reconnected to ${network.url}.`,
     ]);
   });
 });

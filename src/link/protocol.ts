@@ -159,7 +159,7 @@ export interface ReportNotice extends SessionRef {
   readonly message: string;
 }
 
-/** Part of a text that the worker stores on the server. */
+/** Part of the text that the worker stores on the server. */
 export interface SavePart extends SessionRef {
   /** Identifies the text, so that parts that are sent again are recognized. */
   readonly transfer: string;
@@ -175,7 +175,9 @@ export type SavedPart =
   | { readonly address: string }
   | { /** Number of the part to send next. */ readonly next: number };
 
-/** Maximum number of characters or bytes in one part of a text, so that no message occupies a process for long. */
+/**
+ * Maximum number of characters or bytes in one part of a long result, so that no message occupies a process for long.
+ */
 export const PART_CHARACTERS = 256 * 1_024;
 
 /** Number of calls that run on a worker at the same time. Further calls wait on the server. */

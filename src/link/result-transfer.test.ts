@@ -18,7 +18,7 @@ function receive() {
   return { saved, send };
 }
 
-it("a text can have 1,024 parts, and one with more is refused", async () => {
+it("a transfer can have 1,024 parts, and one with more is refused", async () => {
   const { saved, send } = receive();
   for (let part = 0; part < 1_023; part += 1) await send({ part, text: largest });
   expect(await send({ part: 1_023, text: largest, isLast: true })).toEqual({ address: "retinue://result/c" });
@@ -34,18 +34,18 @@ it("a part that is too long or is not text is refused", async () => {
   await expect(send({ text: 5 as never })).rejects.toThrow("may have at most 262,144 characters");
 });
 
-it("abandoned texts are not included in the number of texts being sent", async () => {
+it("abandoned transfers are not counted", async () => {
   const { saved, send } = receive();
   const fill = async (transfer: string) => {
     for (let part = 0; part < 1_024; part += 1) await send({ transfer, part, text: largest });
   };
   await fill("a");
   await fill("b");
-  await expect(send({ transfer: "c" })).rejects.toThrow("Too many long texts are being sent at the same time");
+  await expect(send({ transfer: "c" })).rejects.toThrow("Too much text is being sent at the same time");
   // The text is too long, so the rest of it is not needed.
   await expect(send({ transfer: "a", part: 1_024 })).rejects.toThrow("more than");
   expect(await send({ transfer: "c", isLast: true })).toEqual({ address: "retinue://result/c" });
-  // If more than 1,000 texts are sent at the same time, the oldest is abandoned.
+  // If there are more than 1,000 transfers at the same time, the oldest is abandoned.
   for (let count = 0; count < 1_000; count += 1) await send({ transfer: `d${count}`, text: "" });
   await fill("e");
   expect(saved).toEqual([["c", 1]]);

@@ -53,7 +53,7 @@ export function createRemoteResults({ link, ref }: RemoteResultsOptions): Result
   };
 }
 
-/** Returns a part of a text by its number. Parts up to the last one that was returned can be requested again. */
+/** Returns a part of the text by its number. Parts up to the last one that was returned can be requested again. */
 type PartSource = (part: number) => SourcePart | Promise<SourcePart>;
 
 type SourcePart = Pick<SavePart, "text" | "isLast" | "isBase64">;
@@ -85,13 +85,13 @@ function inBase64(bytes: Uint8Array): SourcePart {
   return { text: Buffer.from(bytes).toString("base64"), isBase64: true, isLast: bytes.length < PART_BYTES };
 }
 
-/** Maximum number of parts of a text. */
+/** Maximum number of parts per transfer. */
 const PARTS = 1_024;
 
-/** Maximum total length in characters of a session's texts that have not arrived completely. */
+/** Maximum total length in characters of a session's incomplete transfers. */
 const HELD = 512 * 1_024 * 1_024;
 
-/** Maximum number of texts that can be in transfer at the same time. If there are more, the oldest is dropped. */
+/** Maximum number of concurrent transfers. If there are more, the oldest is dropped. */
 const TRANSFERS = 1_000;
 
 interface Transfer {
@@ -104,11 +104,11 @@ function fromBase64(text: string): Buffer {
   return Buffer.from(text, "base64");
 }
 
-/** The server's end: stores the texts that arrive in parts. */
+/** The server's end: stores text that arrives in parts. */
 export class ResultTransfers {
   private readonly store: ResultStore;
   private readonly saves = new Map<string, Transfer>();
-  /** Total length in characters of texts that have not arrived completely. */
+  /** Total length in characters of incomplete transfers. */
   private held = 0;
 
   constructor(store: ResultStore) {
@@ -136,15 +136,15 @@ export class ResultTransfers {
         known.saved = this.store.save(id, isBase64 ? Buffer.concat(all.map(fromBase64)) : all.join(""));
       }
     }
-    // A part may have been sent before, or may belong to a text that began to arrive at another server.
+    // A part may have been sent before, or may belong to a transfer that began on another server.
     return known.saved && isLast ? { address: await known.saved } : { next: parts.length };
   }
 
   private problemOf(part: number, text: string): string | undefined {
     if (part >= PARTS) return `The text has more than ${formatCount(PARTS * PART_CHARACTERS)} characters.`;
     if (typeof text !== "string" || text.length > PART_CHARACTERS)
-      return `A part of a text may have at most ${formatCount(PART_CHARACTERS)} characters.`;
-    return this.held + text.length > HELD ? "Too many long texts are being sent at the same time." : undefined;
+      return `A part may have at most ${formatCount(PART_CHARACTERS)} characters.`;
+    return this.held + text.length > HELD ? "Too much text is being sent at the same time." : undefined;
   }
 
   private drop(transfer: string): void {

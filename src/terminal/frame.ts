@@ -83,7 +83,8 @@ export function composeFrame(parts: FrameParts): Drawing {
 }
 
 /**
- * Returns all rows if there is room for them; otherwise the first ones and the last one, with a count of the others.
+ * Returns all rows if there is room for them; otherwise, returns the first few and the last one, with a count of the
+ * others.
  */
 function folded(rows: readonly Row[], room: number): readonly Row[] {
   if (rows.length <= room) return rows;

@@ -3,7 +3,7 @@ export const mainKeys = {
   enter: ["Enter", "send, or queue while the main agent is working"],
   "ctrl-s": ["Ctrl+S", "send now: the agent reads it before its next step"],
   "ctrl-enter": ["Ctrl+Enter", "the same as Ctrl+S, if your terminal has this key"],
-  up: ["↑", "go to the queued prompt, or to earlier prompts"],
+  up: ["↑", "edit the queued prompt, or go to earlier prompts"],
   down: ["↓", "go to newer prompts or, if the box is empty, to the agents"],
   "ctrl-r": ["Ctrl+R", "search earlier prompts"],
   tab: ["Tab", "complete a name, answer a request, or move to the agents"],

@@ -101,7 +101,7 @@ describe("retinue worker", () => {
     });
     expect([encrypted.code, encrypted.stderr]).toEqual([
       2,
-      `retinue: ${url.replace("http", "https")} does not use encryption. Check the address. It may have to begin with http://.\n`,
+      `retinue: ${url.replace("http", "https")} does not use encryption. Check the address. It may need to begin with http://.\n`,
     ]);
     const misdirected = createHttpServer().on(
       "upgrade",

@@ -4,7 +4,7 @@ import ts from "typescript";
 import { expect, it } from "vitest";
 import { testPattern } from "../../src/lib/text/test-pattern.ts";
 
-/** Slow expressions that are applied only to short texts, or only to texts that they match quickly. */
+/** Slow expressions that are applied only to short strings, or only to strings that they match quickly. */
 const exempt = new Map([
   [String.raw`\B(?=(\d{3})+$)`, "applied to the digits of a number"],
   [String.raw` \[.*\]$`, "applied to the name of a branch"],

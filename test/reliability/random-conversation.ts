@@ -23,7 +23,7 @@ const usage: Usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cach
 const anyCharacter = fc
   .nat({ max: 0x10_f7ff })
   .map((code) => String.fromCodePoint(code < 0xd800 ? code : code + 0x800));
-/** Includes lone surrogates, NUL characters and long texts, which models, people and programs really produce. */
+/** Includes lone surrogates, NUL characters and long text, which models, people and programs really produce. */
 const text = fc.oneof(
   fc.string({ unit: "grapheme", minLength: 1, maxLength: 60 }),
   fc.string({ unit: anyCharacter, minLength: 1, maxLength: 60 }),

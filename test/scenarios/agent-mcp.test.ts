@@ -108,7 +108,7 @@ describe("the main agent", () => {
     expect(walked.left).toBe(0);
   });
 
-  it("works without a server that can't be started or is disabled, with a message", async () => {
+  it("works without a server that is disabled or can't be started, and reports it", async () => {
     const walked = await walk(() => ({ MAIN: [{ text: "Done." }] }), {
       settings: {
         mcpServers: { broken: server.config({ exitAtStart: true }), off: { ...server.config(), disabled: true } },

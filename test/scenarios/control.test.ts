@@ -75,7 +75,7 @@ describe("prompts that arrive during a run", () => {
     expect(JSON.stringify(request)).not.toContain('"two"');
   });
 
-  it("can be edited, keep their places, and are in the queue of the next process with their new texts", async () => {
+  it("can be edited, keep their places, and are in the next process's queue with their new text", async () => {
     const { promise: never } = promised();
     const { session, home, cwd } = await open({ MAIN: [{ text: "One.", after: never }] });
     void session.prompt("MAIN: one");
@@ -108,7 +108,7 @@ describe("prompts that arrive during a run", () => {
     expect(requests).not.toMatch(/"two"|"two, edited"|too late/);
   });
 
-  it("run with their new texts if they are edited just before their turn", async () => {
+  it("run with their new text if they are edited just before their turn", async () => {
     const { promise: later, keep: finish } = promised();
     const { session, model } = await open({ MAIN: [{ text: "One.", after: later }, { text: "Two." }] });
     const first = session.prompt("MAIN: one");

@@ -8,7 +8,7 @@ import { newPlace, open, type Place, task } from "./delegation-place.ts";
 const day = 24 * 60 * 60 * 1000;
 const noon = new Date(2026, 10, 17, 12).getTime();
 
-/** Returns the texts of a conversation that describe the environment or a change to it. */
+/** Returns the parts of a conversation that describe the environment or a change to it. */
 function toldIn(messages: readonly Message[] | undefined): string[] {
   const texts = (messages ?? []).flatMap(({ role, content }) =>
     role === "user" ? content.flatMap((block) => (block.type === "text" ? [block.text] : [])) : [],

@@ -70,7 +70,7 @@ function partOf(request: RecordedRequest, parts: readonly string[]): string {
   return parts.reduce((best, part) => (at(part) > at(best) ? part : best), "MAIN");
 }
 
-/** Separator between two texts in each wire format. */
+/** Separator between two text blocks in each wire format. */
 const betweenTexts = ['"},{"type":"text","text":"', "\\n"];
 
 export interface Played {

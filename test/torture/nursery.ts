@@ -15,7 +15,7 @@ export interface Nursery {
   readonly person: Approvals;
   /** Sets the function to call when the next restart is due. */
   onRestart(stop: () => void): void;
-  /** Returns all user texts in the newest request of an agent: `main`, or a child's name. */
+  /** Returns all user text in the newest request of an agent: `main`, or a child's name. */
   lastConversation(name: string): string;
   sent(): readonly { readonly word: string; readonly child: string }[];
   approvals(): number;

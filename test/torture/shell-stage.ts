@@ -42,7 +42,7 @@ export function createStage(): Stage {
   furnish({ root, home, canary });
   execFileSync("cp", ["-a", top, copy]);
   const secrets = ["outside/secret.txt", "outside/deep/more.txt", "home/.ssh/id", "project/.env", "project/sub/.env"];
-  // `git diff` and `git describe --dirty` store times of files in the index, whose entries stay the same.
+  // `git diff` and `git describe --dirty` store file times in the index, whose entries stay the same.
   const entries = (): string => git(root, ["ls-files", "--stage", "-t", "-v"]);
   const tracked = entries();
   const settle = (): void => {

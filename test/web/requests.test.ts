@@ -154,7 +154,7 @@ describe("a request for approval", () => {
     expect([existsSync(join(scene.cwd, "edited")), existsSync(join(scene.cwd, "original"))]).toEqual([true, false]);
   });
 
-  it("shows a file change as a diff, and all texts in it can be edited, the new text first", async () => {
+  it("shows a file change as a diff, and every string in it can be edited, the new text first", async () => {
     await request("Edit").locator(".diff .removed", { hasText: "-Rounds a price" }).waitFor();
     const added = request("Edit").locator(".diff .added", { hasText: "+Rounds a prize" });
     await added.waitFor();

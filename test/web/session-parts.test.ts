@@ -199,7 +199,7 @@ describe("the timeline", () => {
   });
 });
 
-it("splits a long text at the ends of lines", () => {
+it("splits long text at the ends of lines", () => {
   expect([partEnd("ab\ncd\nef", 0, 4), partEnd("ab\ncd\nef", 3, 4)]).toEqual([3, 6]);
   expect([partEnd("abcdefgh", 0, 5), partEnd("abcdefgh", 5, 5)]).toEqual([5, 8]);
 });
@@ -240,7 +240,7 @@ describe("a diff", () => {
     ]);
   });
 
-  it("shows lines that are in both texts only once", () => {
+  it("shows lines that both versions contain only once", () => {
     expect(changedLines("a\nb\nc", "a\nx\nc").map(({ kind, text }) => `${kind} ${text}`)).toEqual([
       "same a",
       "removed b",

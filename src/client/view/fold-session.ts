@@ -226,7 +226,7 @@ export function closeAgent(view: SessionView, agentId: AgentId): SessionView {
 
 /**
  * Notes that live events have been arriving over a new connection since `connectedAt`, in milliseconds since 1970. From
- * then on, parts of a text that is being written may be missing.
+ * then on, parts of the text that is being written may be missing.
  */
 export function reconnected(view: SessionView, connectedAt: number): SessionView {
   const drafted = [...elements(view.agents)].filter(({ draft }) => draft !== undefined);

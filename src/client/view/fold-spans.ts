@@ -25,7 +25,7 @@ export interface Span {
   readonly callId?: CallId | undefined;
   /** Number of the turn, for a request to the model. */
   readonly turn?: number | undefined;
-  /** First call of the response, if the response has no text. */
+  /** First call in the response, if the response has no text. */
   firstCallId?: CallId | undefined;
   /** Row among the agent's simultaneous spans, starting at 0. */
   readonly row: number;

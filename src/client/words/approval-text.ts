@@ -69,7 +69,7 @@ function describeQuestion({ header, question, options, multiSelect }: UserQuesti
   ];
 }
 
-/** Shows the whole text for people, with its line breaks but without control characters. */
+/** Returns the complete text for people, with its line breaks but without control characters. */
 function wholeText(text: string): string {
   const lines = text.trim().split(/\r\n|[\n\r\u2028\u2029]/);
   return lines.map((line) => stripControls(line).trimEnd()).join("↵");

@@ -97,7 +97,7 @@ const describingFields = [
   "task_id",
 ];
 
-/** Maximum length of a text on one line, in characters. */
+/** Maximum length of text on one line, in characters. */
 const MOST_SHOWN = 2_000;
 
 /** Collapses whitespace and removes control characters. Truncates long text. */

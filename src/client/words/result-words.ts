@@ -32,7 +32,7 @@ export function resultWords(call: EndedCall): string {
   return "";
 }
 
-/** Counts lines of output. If the middle of the output was left out, the number of all lines is unknown. */
+/** Counts lines of output. If the middle of the output was left out, the total is unknown. */
 function lineCount(lines: readonly string[]): string {
   const shown = lines.filter((line) => !leftOut.test(line)).length;
   if (shown < lines.length) return `${plural(shown, "line")} of a longer output`;

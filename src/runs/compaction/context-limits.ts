@@ -33,7 +33,7 @@ export function contextLimits({ head, model, contextTokens, percent }: ContextOp
   return { window, compactAt, ...headSize(head) };
 }
 
-/** Estimates the number of tokens in a request's tools and system texts. */
+/** Estimates the number of tokens in a request's tools and system prompt. */
 export function headSize(head: Head): Pick<LoopLimits, "headTokens"> {
   return { headTokens: Math.ceil(headLength(head) / BYTES_PER_TOKEN) };
 }

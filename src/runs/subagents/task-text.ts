@@ -100,7 +100,7 @@ export function launchedText(agentId: AgentId): string {
   return `Agent ${agentId} is running in the background; you will be notified when it ends. To see its output so far, open ${outputAddress(agentId)} with Read or Grep. Continue with something else. TaskOutput shows its progress, and TaskStop stops it.\nagentId: ${agentId}`;
 }
 
-/** Returns one text about all background agents that have ended. Their reports share the available length. */
+/** Returns a single notice about all background agents that have ended. Their reports share the available length. */
 export function noticeText(ended: readonly SubagentResult[]): string {
   const room = Math.max(400, Math.min(LONGEST_REPORT, Math.floor(LONGEST_NOTICES / ended.length)));
   const notices = ended.map((run) => {

@@ -109,7 +109,7 @@ describe("a delegation tool", () => {
     expect(prepared()).toBe(0);
   });
 
-  it("works for an agent at a depth that may delegate", async () => {
+  it("works for an agent that is at a depth at which agents may delegate", async () => {
     const { tools } = sessionWith("a1", 2);
     const stop = tools.find(({ declaration }) => declaration.name === "TaskStop");
     const output = await stop?.run({ task_id: "a9" }, contextOf("a1"));

@@ -239,7 +239,7 @@ const LONGEST_PART = LONGEST_REPORT - 2_000;
 /**
  * Returns the maximum length of the report for this caller, in characters. The calls in one response share what is left
  * of the caller's window. Returns undefined if the executor's usual limit applies, beyond which the executor saves the
- * whole text for Read. A report is shortened only if the caller can get the rest with TaskOutput.
+ * complete text for Read. A report is shortened only if the caller can get the rest with TaskOutput.
  */
 function reportLength({ registry }: Dispatcher, { agentId }: ToolContext): number | undefined {
   const caller = registry.live.get(agentId);

@@ -353,7 +353,7 @@ export const checkedAgent = z
   .strictObject({
     worker: reference.optional(),
     draft: draft.extend({ name: agentName }).optional().describe("A new agent. Send either draft, or agent and text."),
-    agent: reference.optional().describe("Agent whose file would get this text."),
+    agent: reference.optional().describe("Agent whose file would contain this text."),
     text: fileText.optional(),
   })
   .refine(

@@ -125,7 +125,7 @@ async function sendAll(stream: EventStream, { updates, agents, position }: SentU
   return true;
 }
 
-/** Texts of durable events, which are the same for all clients. */
+/** Durable events as text, which is the same for all clients. */
 const texts = new WeakMap<object, string>();
 
 function textOf(update: SessionUpdate, agents: SessionAgents): string {

@@ -32,7 +32,7 @@ export function codeColumns(columns: number): number {
   return Math.max(textColumns(columns), columns - 1);
 }
 
-/** Kinds of printed items. There is a blank row between items of different kinds, and around prompts and texts. */
+/** Kinds of printed items. There is a blank row between items of different kinds, and around prompts and responses. */
 export type PrintedKind = "prompt" | "text" | "call" | "note";
 
 export interface PrintedItem {
@@ -56,7 +56,7 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
         rows: [...markdownRows(item.text, columns, codeColumns(options.columns)), ...(item.isCutOff ? [CUT_OFF] : [])],
       };
     case "call":
-      // A call shown in full is surrounded by blank rows, like a text.
+      // A call shown in full is surrounded by blank rows, like a response.
       if (options.isWhole) return { kind: "text", rows: wholeCallRows(item, { ...options, columns }) };
       return { kind: "call", rows: callRows(item, { ...options, columns }) };
     case "notice":

@@ -44,8 +44,8 @@ export function createConversationPrinter(): ConversationPrinter {
   };
 
   /**
-   * Prints an item. If part of a text was printed while it was being written, only the rest is printed. If many agents
-   * were interrupted together, only the first ones are printed, followed by the number of the others.
+   * Prints an item. If part of it was printed while it was being written, only the rest is printed. If many agents were
+   * interrupted together, only the first few are printed, followed by a count of the others.
    */
   const itemRows = (item: Item, options: PrintOptions): readonly Row[] => {
     const isInterrupted = item.kind === "call" && isInterruptedTask(item);

@@ -1,4 +1,4 @@
-/** A text that is being written, split at a point where its parts can be shown separately. */
+/** Text that is being written, split at a point where its parts can be shown separately. */
 export interface SplitDraft {
   /** Blocks that are complete. Empty if there are none. */
   readonly done: string;

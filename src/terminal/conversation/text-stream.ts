@@ -2,7 +2,7 @@ import type { Row } from "../screen/row.ts";
 import { codeRows, markdownRows } from "./markdown.ts";
 import { splitCode, splitDraft } from "./split-draft.ts";
 
-/** A text that is printed block by block while it is being written. */
+/** Text that is printed block by block while it is being written. */
 export interface TextStream {
   /** Processes the current text, which must begin with the text from the last call. Returns rows to print. */
   grow(text: string, limits: Limits): readonly Row[];

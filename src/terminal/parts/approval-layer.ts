@@ -35,7 +35,7 @@ export interface RequestLayerOptions {
 const READ_MS = 300;
 /** Minimum number of rows for the call. If fewer are available, only the call is shown. */
 const FEWEST_ROWS = 3;
-/** Maximum number of rows for a text that the user writes. */
+/** Maximum number of rows for text that the user writes. */
 const MAX_INPUT_ROWS = 10;
 
 /**
@@ -95,7 +95,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     else if (key === "a" && rules().length > 0) chooseRule();
   }
 
-  /** Lets the user edit a long text in another program. The call is shown again before it can be allowed. */
+  /** Lets the user edit long text in another program. The call is shown again before it can be allowed. */
   async function editElsewhere(value: string): Promise<void> {
     const main = editable();
     const text = await app.editText(value, "call.txt");
@@ -262,7 +262,7 @@ const SHOWN_RULE = 40;
 /** Minimum number of columns for a rule. If fewer are available, the button does not name it. */
 const FEWEST_RULE = 12;
 
-/** Shows a text exactly, but keeps its line breaks and indentation. */
+/** Shows text exactly, but keeps its line breaks and indentation. */
 function inLines(text: string): string {
   return text
     .split(/((?:^ +)|[\t\n]+ *)/)

@@ -14,7 +14,7 @@ export interface Choice<Value> {
 export interface PickerOptions<Value> {
   readonly title: string;
   readonly choices: readonly Choice<Value>[];
-  /** Returns a text that is shown in full below the list for the selected choice; may be empty or several lines. */
+  /** Returns text about the selected choice, which is shown in full below the list; may be empty or several lines. */
   readonly detail?: ((value: Value) => string) | undefined;
   readonly onChoose: (value: Value) => void;
   readonly onCancel?: (() => void) | undefined;

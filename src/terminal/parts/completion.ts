@@ -28,7 +28,7 @@ export interface Completion {
   /** Updates the suggestions. Called after each change to the text. */
   update(editor: Editor): void;
   readonly isOpen: boolean;
-  /** Texts that could replace the word. */
+  /** Completions that could replace the word. */
   readonly texts: readonly string[];
   move(by: -1 | 1): void;
   /** Returns the editor with the selected suggestion. */

@@ -97,7 +97,7 @@ function shownLines(text: string): readonly string[] {
     .map((line, index) => (index === 0 ? line : line.trimStart()));
 }
 
-/** Returns a request's texts, without the inputs that are already part of the shown change. */
+/** Returns a request as text, without the inputs that are already part of the shown change. */
 function shownRequest(question: ApprovalQuestion): { readonly call: string; readonly details: readonly string[] } {
   const { call, details } = describeRequest(question);
   const change = fileChange(question.call);

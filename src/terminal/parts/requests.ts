@@ -12,7 +12,7 @@ export interface RequestsOptions {
   readonly app: App;
   /** The user's name. */
   readonly by: string;
-  /** Returns whether the user is busy with a text, a list or a transcript. */
+  /** Returns whether the user is busy with the prompt box, a list or a transcript. */
   readonly isOccupied: () => boolean;
 }
 

@@ -12,7 +12,7 @@ export interface Span {
   readonly look?: string | undefined;
 }
 
-/** Meaning of a text. The theme decides how it looks. */
+/** Meaning of a span's text. The theme decides how it looks. */
 export type Style = keyof typeof looks;
 
 /**
@@ -64,8 +64,8 @@ function painted(text: string, code: string | undefined): string {
 }
 
 /**
- * Last line of defense: whatever the rest of the program does, no control character in a text reaches the terminal. Skin
- * tones are left out, because terminals disagree about the width of an emoji that has one.
+ * Last line of defense: whatever the rest of the program does, no control character in the text reaches the terminal.
+ * Skin tones are left out, because terminals disagree about the width of an emoji that has one.
  */
 function safe(text: string): string {
   const plain = text.replace(skinTone, "");

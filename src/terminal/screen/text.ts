@@ -10,7 +10,7 @@ export function graphemes(text: string): readonly string[] {
   return plain.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
 }
 
-/** Returns the number of terminal columns that a text takes up. */
+/** Returns the number of terminal columns that the text takes up. */
 export function widthOf(text: string): number {
   return plain.test(text) ? text.length : stringWidth(text);
 }
@@ -32,14 +32,14 @@ export function cleanLines(text: string): readonly string[] {
   return lines.map((line) => line.replace(/\t/g, "  "));
 }
 
-/** Cuts a text to a number of columns. A text that is too long ends with `…`. */
+/** Cuts text to a number of columns. Text that is too long ends with `…`. */
 export function cut(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   if (columns <= 0) return "";
   return `${startOf(text, columns - 1)}…`;
 }
 
-/** Shortens a text that ends with a path, but keeps the file name: `src/…/price.ts`. */
+/** Shortens text that ends with a path, but keeps the file name: `src/…/price.ts`. */
 export function cutPath(text: string, columns: number): string {
   if (widthOf(text) <= columns) return text;
   const name = text.slice(text.lastIndexOf("/"));
@@ -51,7 +51,7 @@ export function cutPath(text: string, columns: number): string {
   return `${isDirectory ? start.slice(0, start.lastIndexOf("/") + 1) : start}…${name}`;
 }
 
-/** Returns as much of the start of a text as fits. */
+/** Returns as much of the start of the text as fits. */
 function startOf(text: string, columns: number): string {
   let width = 0;
   let kept = "";
@@ -94,7 +94,7 @@ export function splitRow(row: Row, column: number): readonly [Row, Row] {
   return [before, []];
 }
 
-/** Appends spaces up to a number of columns. A text that is too long is cut. */
+/** Appends spaces up to a number of columns. Text that is too long is cut. */
 export function pad(text: string, columns: number): string {
   return `${cut(text, columns)}${" ".repeat(Math.max(0, columns - widthOf(text)))}`;
 }
@@ -120,7 +120,7 @@ const MIN_LEFT = 16;
 
 export interface Wrapping {
   readonly columns: number;
-  /** Spans before the first line and before all other lines. They must have the same width. */
+  /** Spans that precede the first line and all other lines. They must have the same width. */
   readonly first?: Row | undefined;
   readonly others?: Row | undefined;
 }

@@ -43,7 +43,7 @@ function readPart(content: readonly ResultBlock[]): readonly SeenLine[] {
   });
 }
 
-/** Returns the number of the only line at which a text begins. The text may begin and end within lines. */
+/** Returns the number of the only line at which the text begins. The text may begin and end within lines. */
 function onlyPlace(text: string, seen: readonly SeenLine[]): number | undefined {
   const wanted = text.split("\n");
   const last = wanted.length - 1;
@@ -52,7 +52,7 @@ function onlyPlace(text: string, seen: readonly SeenLine[]): number | undefined 
     if (line === undefined) return false;
     if (last === 0) return line.includes(part);
     if (index === 0) return line.endsWith(part);
-    // A text that ends with a line break ends before the next line.
+    // Text that ends with a line break ends before the next line.
     return index === last ? line.startsWith(part) : line === part;
   };
   const places = seen.filter((first, from) =>

@@ -12,7 +12,7 @@ interface EditInputProps {
 /** Field name for an input that contains no text. */
 const WHOLE = "The call's input as JSON";
 
-/** Lets the user change a call's input before the call is allowed. All texts in the input can be changed. */
+/** Lets the user change a call's input before the call is allowed. Every string in the input can be changed. */
 export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProps): ReactNode {
   const fields = parseFields(inputJson);
   const names = fields === undefined ? [] : textFields(fields);

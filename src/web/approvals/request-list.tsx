@@ -17,7 +17,7 @@ interface RequestListProps {
   readonly pathOf: (question: WaitingApproval["question"]) => string;
 }
 
-/** Maximum number of requests that are all shown as cards. */
+/** If there are more requests than this, only the first is shown as a card. */
 const FEW = 3;
 
 /** Shows the open requests. If there are many, shows the first one, and the others grouped by kind. */

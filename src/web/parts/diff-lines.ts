@@ -30,8 +30,8 @@ export function linesOf(diff: string): readonly DiffLine[] {
 const MANY = 250_000;
 
 /**
- * Compares two texts line by line. Common lines are shown once if the texts are short. `first` is the number of the
- * first line in the file, if it is known.
+ * Compares two versions of a text line by line. Common lines are shown once if both are short. `first` is the number of
+ * the first line in the file, if it is known.
  */
 export function changedLines(before: string, after: string, first?: number): readonly DiffLine[] {
   // A line break at the end is shown only if the change adds or removes it.

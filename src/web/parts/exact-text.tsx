@@ -2,8 +2,8 @@ import { Fragment, type ReactNode } from "react";
 import { showExactly } from "../../lib/portable.ts";
 
 /**
- * Shows text so that different texts never look the same. Line breaks and invisible characters are shown as symbols in
- * a different color.
+ * Shows text so that different strings never look the same. Line breaks and invisible characters are shown as symbols
+ * in a different color.
  */
 export function ExactText({ text }: { readonly text: string }): ReactNode {
   return (
@@ -29,7 +29,9 @@ interface SignsProps {
   readonly breaksLines?: boolean;
 }
 
-/** Colors the symbols in a text. Many fonts lack the symbol for a blank, so a dot is used, and a real dot is escaped. */
+/**
+ * Colors the symbols in the text. Many fonts lack the symbol for a blank, so a dot is used, and a real dot is escaped.
+ */
 export function Signs({ text, breaksLines = false }: SignsProps): ReactNode {
   return text
     .replaceAll("·", "\\u{b7}")

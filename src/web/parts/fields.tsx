@@ -13,7 +13,7 @@ interface TextFieldProps extends FieldProps {
   readonly suggestions?: readonly string[];
 }
 
-/** Shows a field for a short text, with its problem below it. */
+/** Shows a field for short text, with any problem below it. */
 export function Field({
   name,
   label,

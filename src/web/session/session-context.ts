@@ -18,7 +18,7 @@ export function useSessionId(): SessionId {
   return useSession().id;
 }
 
-/** Returns a function that replaces agent ids in a text with names. */
+/** Returns a function that replaces agent ids in text with names. */
 export function useNames(): (text: string) => string {
   const { view } = useSession();
   return (text) => withNames(text, view());

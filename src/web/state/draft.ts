@@ -1,6 +1,6 @@
 import { useReducer } from "react";
 
-/** Sets a text, or computes it from the newest one. */
+/** Sets the text, or computes it from the current text. */
 type SetDraft = (change: string | ((before: string) => string)) => void;
 
 /**

@@ -63,7 +63,7 @@ function endingWords(agent: AgentView): string | undefined {
 
 export const PAUSED = "paused by a server restart";
 
-/** Replaces agent ids in a text with names, and removes those that follow a name: `Explore (call sites, ID)`. */
+/** Replaces agent ids in text with names, and removes those that follow a name: `Explore (call sites, ID)`. */
 export function withNames(text: string, view: SessionView): string {
   return text.replace(/(?:, | \()?\ba[0-9a-z]{12}\b\)?/g, (found) => {
     const id = found.replace(/^\W+|\W+$/g, "");

@@ -113,7 +113,7 @@ function isRunning(call: CallItem, missing: string | undefined): boolean {
   return call.result === undefined && missing === undefined && !isWaiting(call) && call.progress === undefined;
 }
 
-/** Says for how long a call has been in progress. */
+/** Shows how long a call has been in progress. */
 function Running({ call: { agents, startedAt } }: { readonly call: CallItem }): ReactNode {
   const now = useNow();
   if (startedAt === undefined) return "starting";
@@ -146,7 +146,7 @@ function CallInput({ call }: { readonly call: CallItem }): ReactNode {
   );
 }
 
-/** Returns whether a text contains no misleading characters, apart from its line breaks. */
+/** Returns whether the text contains no misleading characters, apart from its line breaks. */
 function isPlain(text: string): boolean {
   return text.split("\n").every((line) => showExactly(line) === line);
 }

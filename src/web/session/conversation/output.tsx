@@ -62,7 +62,9 @@ interface LongTextProps {
   readonly children?: ReactNode;
 }
 
-/** Shows the beginning of a text, and more when the user asks for it. The browser could not lay out 50 MB at once. */
+/**
+ * Shows the beginning of long text, and more when the user asks for it. The browser could not lay out 50 MB at once.
+ */
 function LongText({ text, step, children }: LongTextProps): ReactNode {
   /** Where the parts end. Each part is a separate block, so that the browser lays it out only once. */
   const [ends, setEnds] = useState(() => [partEnd(text, 0, step)]);

@@ -1,4 +1,4 @@
-/** Returns where the next part of a text ends: after a line, if there is one among the next `step` characters. */
+/** Returns where the next part of the text ends: after a line, if there is one among the next `step` characters. */
 export function partEnd(text: string, from: number, step: number): number {
   if (text.length - from <= step) return text.length;
   const line = text.lastIndexOf("\n", from + step - 1) + 1;

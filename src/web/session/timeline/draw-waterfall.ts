@@ -106,7 +106,7 @@ function colorsOf(canvas: HTMLCanvasElement, style: CSSStyleDeclaration): (name:
   };
 }
 
-/** Shortens a text until it fits. */
+/** Shortens text until it fits. */
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
   let length = Math.floor((text.length * width) / context.measureText(text).width);
