@@ -29,8 +29,8 @@ const FORGOTTEN_IDS = 10_000;
 
 /**
  * Records a session's calls on a worker: the start of a call before it has an effect, and its result before the result
- * is sent. A call is therefore performed only once, no matter how often it is requested, and its result survives a
- * crash of the worker until the server has recorded it. Only the positions of results are kept in memory.
+ * is sent. A call is therefore performed only once, no matter how often it is requested, and its result survives if the
+ * worker crashes before the server has recorded it. Only the positions of results are kept in memory.
  */
 export class CallLedger {
   private readonly path: string;

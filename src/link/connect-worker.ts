@@ -36,7 +36,7 @@ const backoff = { firstMs: 100, lastMs: 3_000 };
 
 const HANDSHAKE_MS = 10_000;
 
-/** Interval at which files of sessions that were not used for a long time are deleted. */
+/** Interval at which the files of long-unused sessions are deleted. */
 const DAY_MS = 24 * 3_600_000;
 
 /** Time for sessions to end on their own when the worker is stopped. */

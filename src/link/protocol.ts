@@ -45,7 +45,7 @@ export interface HeldSession extends SessionRef {
   readonly calls: readonly CallId[];
 }
 
-/** One opening of a session by a server. Every later opening of the session has a higher lease. */
+/** A session that a server has opened. The lease is higher each time the session is opened. */
 export interface SessionRef {
   readonly sessionId: SessionId;
   readonly lease: number;

@@ -169,7 +169,7 @@ export class WorkerHost implements Handlers {
     await this.end(sessionId, session, { keepsLedger: keepsCalls === true });
   }
 
-  /** Deletes the files of a session, unless it is open. */
+  /** Deletes a session's files, unless the session is open. */
   private forget(sessionId: SessionId): void {
     if (this.sessions.has(sessionId)) return;
     rmSync(this.ledgerOf(sessionId), { force: true });

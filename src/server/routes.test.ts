@@ -24,7 +24,7 @@ async function ended(server: TestServer, id: string, text: string): Promise<void
   stream.close();
 }
 
-/** Returns the directory with the files of a session. */
+/** Returns the directory that contains a session's files. */
 function filesOf({ home }: ServerPlace, id: string): string {
   const projects = join(home, "projects");
   return join(projects, readdirSync(projects)[0] ?? "", id);

@@ -1,7 +1,7 @@
 /** A prompt as the user typed it, and the outputs of shell commands that were sent with it. */
 export interface TypedPrompt {
   readonly typed: string;
-  /** Texts for the model, each about one command. */
+  /** Messages for the model, each about one command. */
   readonly outputs: readonly string[];
 }
 

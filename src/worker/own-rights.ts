@@ -103,7 +103,7 @@ export interface UsableDirectories {
   /** The workspace, additional directories and worktrees. */
   readonly roots: readonly string[];
   readonly readable: readonly string[];
-  /** Memory directories of agents. */
+  /** Agents' memory directories. */
   readonly memories: readonly string[];
 }
 

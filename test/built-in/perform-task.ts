@@ -21,7 +21,7 @@ export interface Performed {
   readonly started: EventOf<"run.started">;
   /** Outcomes of all tool calls, in order. */
   readonly outcomes: readonly ToolResult["outcome"][];
-  /** Texts of the results, one per call. */
+  /** Results as text, one per call. */
   readonly results: readonly string[];
   readonly requests: readonly (readonly Message[])[];
   readonly notices: readonly string[];

@@ -21,7 +21,7 @@ const files = {
 
 interface Verified {
   readonly cwd: string;
-  /** Texts of the tool results in each of Verification's requests. */
+  /** Tool results as text, for each of Verification's requests. */
   readonly results: readonly (readonly string[])[];
   readonly lines: readonly Line[];
   /** Text of the notice that the main agent received when Verification ended. */

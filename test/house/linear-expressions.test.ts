@@ -40,7 +40,7 @@ interface Expression {
  */
 const CANDIDATE = /^(?!\s*(?:\*|\/\*|\/\/)).*\/.*(?:[*+]|,\}).*\//m;
 
-/** Returns the regular expressions of a file that repeat something without a limit. */
+/** Returns a file's regular expressions that contain an unlimited repetition. */
 function expressionsIn(file: string): Expression[] {
   const text = readFileSync(file, "utf8");
   if (!CANDIDATE.test(text)) return [];

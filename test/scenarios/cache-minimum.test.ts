@@ -107,7 +107,7 @@ async function run(model: string, reply: (request: RecordedRequest, server: ApiS
   return { requests: server.requests, path: session.transcriptPath ?? "" };
 }
 
-/** Counts the tokens of the tools as the server does: four bytes per token, without cache marks. */
+/** Counts the tokens in the tools as the server does: four bytes per token, without cache marks. */
 function tokensOfTools({ body }: RecordedRequest): number {
   const { tools } = body as { readonly tools: readonly { cache_control?: unknown }[] };
   const bytes = tools.map(({ cache_control, ...tool }) => Buffer.byteLength(JSON.stringify(tool)));

@@ -24,7 +24,7 @@ export interface Walk extends Place {
   readonly updates: readonly RunUpdate[];
   readonly model: Cast;
   readonly sessionId: string;
-  /** Tools of the main agent. */
+  /** The main agent's tools. */
   readonly tools: readonly string[];
 }
 

@@ -188,7 +188,7 @@ describe("resume", () => {
     expect(resultsIn(model.requests("MAIN")[2])[0]).toContain(`id="${ids[0]}"`);
   });
 
-  it("is refused with advice for another type, for another isolation, and while the agent is running", async () => {
+  it("is refused with advice if the type or the isolation differs, or if the agent is running", async () => {
     const again = (more: object) => task("and more", { resume: "one", ...more });
     const { model } = await walk({
       MAIN: [
@@ -448,7 +448,7 @@ describe("a background agent whose transcript is missing", () => {
 });
 
 describe("a session whose process dies while an agent works for a call", () => {
-  it("continues the call from the state of the agent", async () => {
+  it("continues the call from the agent's state", async () => {
     const at = newPlace();
     const first = await open(
       { MAIN: [{ calls: [task("CHILD: go")] }], CHILD: [{ calls: [read] }, { hangs: true }] },

@@ -114,7 +114,7 @@ describe("a fork whose origin's transcript", () => {
   });
 });
 
-/** Changes a file of the session, or the only transcript in one of its directories. */
+/** Changes one of the session's files, or the only transcript in one of its directories. */
 function edit(home: string, name: string, change: (text: string) => string): void {
   const project = join(home, "projects", readdirSync(join(home, "projects"))[0] ?? "");
   const path = name.endsWith(".jsonl")

@@ -309,7 +309,7 @@ it("a session adds up the spending of all its agents, including what they spent 
   await again.session.close();
 });
 
-describe("agents in the settings of a program", () => {
+describe("agents in a program's settings", () => {
   const place = () => ({ ...newPlace(), home: false as const, environment: {}, model: createScriptedModel([]) });
 
   it("can be started, unless the agents option defines another one with the same name", async () => {

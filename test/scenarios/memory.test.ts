@@ -164,7 +164,7 @@ describe("the project's memory", () => {
     expect(head.system).toMatch(/earlier sessions\n\n- tabs$/);
   });
 
-  it("needs approval if a rule of the user requires it", async () => {
+  it("needs approval if one of the user's rules requires it", async () => {
     const asked: string[] = [];
     await performTask({
       ...keep,

@@ -92,7 +92,7 @@ describe("commands in a session", () => {
     expect(readdirSync(join(top, "created"))).toHaveLength(1);
   });
 
-  it("can write where the settings allow it, and can't see the state of sessions", async () => {
+  it("can write where the settings allow it, and can't see sessions' state", async () => {
     mkdirSync(join(top, "cache"));
     const sandbox = { mode: "require", filesystem: { allowWrite: ["~/cache"] } } as const;
     const { said } = await runCommands([`echo x > ${top}/cache/x; cat ${top}/home/projects/*/*.jsonl`], sandbox);

@@ -229,7 +229,7 @@ describe("OpenAI models that accept tools only without reasoning", () => {
     for (const { body } of server.requests) expect(body).toMatchObject({ reasoning_effort: "none" });
   });
 
-  it("get no effort level, with a notice, unlike a model that can reason with tools", async () => {
+  it("get a notice instead of an effort level, unlike a model that can reason with tools", async () => {
     const script = [{ content: "Done." }];
     const silent = await talk("openai", script, { effort: "high", model: "gpt-6-sol" });
     expect(silent.result.outcome).toBe("succeeded");

@@ -105,7 +105,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
     await terminal.press("Tab");
     await terminal.waitFor("main › general-purpose (look at it) asks for approval");
-    // The transcript of the agent shows the request too.
+    // The agent's transcript shows the request too.
     await terminal.press("Escape");
     await terminal.press("C-u");
     await terminal.press("Down");

@@ -110,7 +110,7 @@ describe.skipIf(!hasTmux)("with --plain", () => {
     expect(written).not.toContain("\u001b[2J");
   });
 
-  it("questions of agents are answered with a number or with words, and approvals with a key", async () => {
+  it("agents' questions are answered with a number or with words, and approvals with a key", async () => {
     const options = [{ label: "Red", description: "like fire" }, { label: "Blue" }];
     const questions = [
       { question: "Which color?", header: "Color", options },

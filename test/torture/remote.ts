@@ -5,7 +5,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import type { Campaign } from "./campaign.ts";
 
-/** Sessions that reach their worker over a connection must pass the tests of sessions that call it directly. */
+/** Sessions that reach their worker over a connection must pass the same tests as sessions that call it directly. */
 export const remote: Campaign = async ({ until }) => {
   const directory = mkdtempSync(join(tmpdir(), "retinue-remote-"));
   try {

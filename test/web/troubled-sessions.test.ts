@@ -167,7 +167,7 @@ describe("a call that is opened from the timeline", () => {
   });
 });
 
-describe("the timeline after a crash of the server", () => {
+describe("the timeline after the server crashed", () => {
   it("ends the calls that were running at the time of the crash, and marks them", async () => {
     const id = await start("SLEEP");
     await page.locator(".call", { hasText: "sleep 600" }).waitFor();

@@ -3,7 +3,7 @@ import { ClientError, errorFrom, unreachable } from "./client-error.ts";
 
 /** Options for `createClient`. */
 export interface ClientOptions {
-  /** Address of the server, such as `http://127.0.0.1:7333`. */
+  /** The server's address, such as `http://127.0.0.1:7333`. */
   readonly url: string;
   /**
    * The server's token. If it is a function, it is called before each request, and again if the server refuses the
@@ -26,7 +26,7 @@ export interface Reconnect {
 
 /** Sends requests to one server. */
 export interface Connection {
-  /** Sends a request. Rejects with a `ClientError` unless the response is a success. */
+  /** Sends a request. Rejects with a `ClientError` if the request fails. */
   request(method: string, path: string, options?: RequestOptions): Promise<Response>;
   json<Value>(method: string, path: string, options?: RequestOptions): Promise<Value>;
   /** Yields a stream's events, and reconnects when the connection is lost. */
@@ -158,7 +158,7 @@ function checkOptions(options: ClientOptions | undefined): void {
   const { url, token } = options ?? {};
   if (typeof url !== "string" || !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : "")) {
     const given = url === undefined ? "the url option" : `a valid url option, not ${JSON.stringify(url)}`;
-    throw new TypeError(`createClient needs ${given}. Use the address of the server, such as http://127.0.0.1:7333.`);
+    throw new TypeError(`createClient needs ${given}. Use the server's address, such as http://127.0.0.1:7333.`);
   }
   if (typeof token !== "string" && typeof token !== "function")
     throw new TypeError("createClient needs the token option. Use a string, or a function that returns one.");

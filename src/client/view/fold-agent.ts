@@ -65,7 +65,7 @@ function withDelta(
   const isPartial = agent.step.since < connectedAt ? true : undefined;
   const draft: Draft =
     repeated === 0 ? { turn, parts: [] } : agent.draft?.turn === turn ? agent.draft : { turn, parts: [], isPartial };
-  // Texts with a gap between them are kept apart.
+  // Text after a gap is kept separate from the text before it.
   if (isAfterGap && part.kind !== "call")
     return { ...agent, draft: { ...draft, parts: [...draft.parts, part], hasGaps: true } };
   const parts = joined(draft.parts, part);

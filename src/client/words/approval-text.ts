@@ -14,7 +14,7 @@ export interface ApprovalText {
   readonly main?: { readonly field: string; readonly value: string } | undefined;
 }
 
-/** Returns the text of a call for the person who decides on it. */
+/** Describes a call to the person who decides on it. */
 export function approvalText({ name, inputJson }: Pick<ToolCall, "name" | "inputJson">): ApprovalText {
   const fields = parseFields(inputJson);
   const tool = showExactly(name);
@@ -36,7 +36,7 @@ export function approvalText({ name, inputJson }: Pick<ToolCall, "name" | "input
 /** A request for approval as shown to the person who answers it. */
 export interface RequestText {
   readonly call: string;
-  /** Inputs of the call, the reason why it needs approval, and the permissions that the approval grants. */
+  /** The call's inputs, the reason why it needs approval, and the permissions that the approval grants. */
   readonly details: readonly string[];
   /** For each of the agent's questions, the question and its options. */
   readonly choices: readonly (readonly string[])[];
@@ -47,7 +47,7 @@ export interface ShownRequest extends Pick<ApprovalQuestion, "call" | "grants" |
   readonly decision: Pick<ApprovalQuestion["decision"], "reason">;
 }
 
-/** Returns the text of a request for approval, or of an agent's questions. */
+/** Describes a request for approval, or an agent's questions. */
 export function describeRequest({ call, decision, grants = [], questions = [] }: ShownRequest): RequestText {
   const isQuestion = questions.length > 0;
   const shown = isQuestion ? { call: `${call.name} ${describeCall(call)}`, inputs: [] } : approvalText(call);
@@ -83,7 +83,7 @@ export function breakLines(line: string): string {
   return line.replaceAll("↵", "↵\n        ");
 }
 
-/** Parses the input of a call. Returns undefined if it is not an object. */
+/** Parses a call's input. Returns undefined if it is not an object. */
 export function parseFields(inputJson: string): Readonly<Record<string, unknown>> | undefined {
   try {
     const input: unknown = JSON.parse(inputJson);

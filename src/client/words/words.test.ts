@@ -8,7 +8,7 @@ import { activityWords, endWords, lastLineOf, retryWords, stateWords, withoutIds
 
 const call = (name: string, input: object) => ({ name, input });
 
-/** Folds events of the main agent. For other agents, pass updates. */
+/** Folds the main agent's events. For other agents, pass updates. */
 function agentAfter(events: readonly (DurableEvent | SessionUpdate)[], agentId = "main"): AgentView {
   const updates = events.map((each) =>
     "agentId" in each && "event" in each ? each : { agentId: "main", event: line(each) },
@@ -108,7 +108,7 @@ describe("an agent's activity", () => {
 });
 
 describe("the end of an agent's run", () => {
-  it("is described with its reason, and with whether the agent can be resumed", () => {
+  it("is described with its reason, and says whether the agent can be resumed", () => {
     const ended = (reason: EndReason) => {
       const end = runEnded({ reason, outcome: outcomeOf(reason) });
       return stateWords(

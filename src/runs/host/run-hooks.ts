@@ -64,8 +64,8 @@ export async function runEndHooks(host: RunHost, result: RunResult): Promise<voi
 }
 
 /**
- * Runs the Stop hooks if they have not run before the end of the run, for example after a limit or an error. They can't
- * make the run continue.
+ * Runs the Stop hooks if they did not run before the run ended, for example after a limit or an error. They can't make
+ * the run continue.
  */
 async function runLateStopHooks(host: RunHost, result: RunResult): Promise<void> {
   const { services, thread } = host;

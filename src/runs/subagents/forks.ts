@@ -20,7 +20,7 @@ import type { PreparedAgent } from "./prepared-agent.ts";
 export interface ForkStart {
   readonly origin: ForkOrigin;
   readonly prepared: PreparedAgent;
-  /** Texts of the first message, one block each. */
+  /** Text blocks of the first message. */
   readonly prompt: readonly string[];
 }
 

@@ -18,7 +18,7 @@ export type SharedServices = Omit<RunServices, "model" | "executor" | "cwd" | "b
 export interface LaunchOptions {
   readonly prepared: PreparedAgent;
   readonly thread: Thread;
-  /** Texts of the first message, one block each. */
+  /** Text blocks of the first message. */
   readonly prompt: readonly string[];
   /** Id of the prompt, if a user or a program sent it instead of the parent. */
   readonly promptId?: PromptId | undefined;

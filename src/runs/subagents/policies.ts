@@ -10,7 +10,7 @@ export interface Planner {
 }
 
 /**
- * Current policies of agents. The user can change the main agent's mode. Plan mode and running in the background remove
+ * Agents' current policies. The user can change the main agent's mode. Plan mode and running in the background remove
  * permissions.
  */
 export class Policies {

@@ -20,7 +20,7 @@ export interface WorkingCopy {
   readonly original: string;
   /** True if a verifier's commands in the copy run in the sandbox, so that they can't change the original. */
   readonly sandboxed: boolean;
-  /** Executor of the session's tools in the copy, without the limits of any agent. */
+  /** Executes the session's tools in the copy, without any agent's limits. */
   readonly executor: ToolExecutor;
   /**
    * Called after all processes in the copy have ended. Returns undefined if nothing was changed and the copy was

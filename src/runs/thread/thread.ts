@@ -376,8 +376,8 @@ export class Thread {
       this.prompt = chain.request();
       this.onRequest?.(this.prompt);
     } else if (event.type === "model.ended") {
-      // Usually the request has sealed the turn. If the request is missing from a damaged transcript, the results of
-      // calls must be added here. Prompts that arrived while the model was answering belong to the next turn.
+      // Usually the request has sealed the turn. If the request is missing from a damaged transcript, the calls'
+      // results must be added here. Prompts that arrived while the model was answering belong to the next turn.
       if (!this.current.unanswered) this.sealTurn(chain);
       if (chain.length === 0) chain.append(lostPrompt);
       chain.append(event.message);

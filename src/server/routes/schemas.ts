@@ -86,7 +86,7 @@ export const newSession = z.strictObject(
     agent: reference.optional().describe("Agent to run as the main agent, from GET /agent."),
     model: reference.optional().describe("By default, the model from the settings."),
     permissionMode: z.enum(permissionModes).optional().describe("By default, the mode from the settings."),
-    maxTurns: count.optional().describe("Maximum number of turns of the main agent in a run."),
+    maxTurns: count.optional().describe("Maximum number of turns that the main agent can take in a run."),
     maxCost: z.number().positive().optional().describe("Maximum cost of all agents together, in US dollars."),
     maxTokens: count.optional().describe("Maximum number of tokens that all agents together may use."),
   },

@@ -19,7 +19,7 @@ export interface OpenRequest {
   readonly choices: SessionChoices;
   /** Session to resume. Absent for a new session. */
   readonly resume?: SessionId | undefined;
-  /** Cancels the opening of the session. Calls of earlier servers that the session is waiting for stay open. */
+  /** Stops opening the session. Calls of earlier servers that the session is waiting for stay open. */
   readonly signal?: AbortSignal | undefined;
 }
 

@@ -29,7 +29,7 @@ export function createConversationPrinter(): ConversationPrinter {
   /** Positions after `next` that have been printed. Calls are printed in the order in which they end. */
   const early = new Set<number>();
   let last: PrintedKind | undefined;
-  /** Texts of the response that is being written, in order, and how many of them have been recorded. */
+  /** Parts of the response that is being written, in order, and how many of them have been recorded. */
   let streams: TextStream[] = [];
   let turn = 0;
   let recorded = 0;

@@ -16,8 +16,8 @@ interface Cell {
 }
 
 /**
- * Wraps an editor's text to a width, between words. A word that is longer than a row is broken anywhere. A space that
- * does not fit at the end of its row is left out.
+ * Wraps an editor's text to a width, between words. A word that is longer than a row is split. A space that does not
+ * fit at the end of its row is left out.
  */
 export function editorRows({ text, cursor, pastes }: Editor, columns: number): EditorRows {
   const lines: Shown[][] = [[]];

@@ -44,10 +44,10 @@ export interface Screen {
   /** Shows a frame on the whole screen, until the next call to `draw`. Anything printed until then is held back. */
   drawFull(frame: Frame): void;
   /**
-   * Reads the size of the terminal. If it has changed, removes the frame, which the terminal may have rewrapped, and
-   * returns true. Called before each frame, because the signal that reports a change may come later than bytes for the
-   * old size. While a user is resizing it, a terminal may already be smaller than it reports, so frames are narrow
-   * until `settled` is called.
+   * Reads the terminal's size. If it has changed, removes the frame, which the terminal may have rewrapped, and returns
+   * true. Called before each frame, because the signal that reports a change may come later than bytes for the old
+   * size. While a user is resizing it, a terminal may already be smaller than it reports, so frames are narrow until
+   * `settled` is called.
    */
   measure(): boolean;
   settled(): void;
@@ -94,7 +94,7 @@ const nothing: Drawn = {
   isCursorShown: true,
 };
 
-/** Rows that are narrower than this fit into one row of any terminal in practice. */
+/** In practice, rows that are narrower than this fit on one line of any terminal. */
 const NARROW = 40;
 
 export function createScreen({ output, paint, reflows }: ScreenOptions): Screen {
@@ -146,10 +146,7 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
     return `${removed()}${lines}${room}${above.join("")}${before}${apart(`${after}${below.join("")}`)}`;
   };
 
-  /**
-   * After the size of the terminal has changed, removes the frame and those of its rows that have come back to the
-   * screen.
-   */
+  /** After the terminal's size has changed, removes the frame, including rows that have come back to the screen. */
   const removeRewrapped = (grown: number): void => {
     const heightOf = (width: number): number => (reflows ? Math.max(1, Math.ceil(width / size.columns)) : 1);
     const heights = drawn.widths.map(heightOf);

@@ -125,7 +125,7 @@ export interface Wrapping {
   readonly others?: Row | undefined;
 }
 
-/** Wraps a row between words. A word that is longer than a row is broken anywhere. */
+/** Wraps a row between words. A word that is longer than a row is split. */
 export function wrap(row: Row, { columns, first = [], others = first.map(blank) }: Wrapping): readonly Row[] {
   const room = Math.max(1, columns - widthOfRow(first));
   const rows: Span[][] = [];

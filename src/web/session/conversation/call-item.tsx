@@ -92,7 +92,7 @@ function useSummary(call: CallItem, missing: string | undefined): CallMark & { r
   const tone = useAgent(agentId, toneOf);
   const state = useAgent(agentId, stateLine);
   if (sign === undefined || tone === undefined) return { ...markOf(call, missing), words: outcomeWords(call, missing) };
-  // The duration of the call would only say how long it took to start the agent.
+  // The call's duration would only show how long it took to start the agent.
   return { sign, tone, words: `${resultWords(call)}: ${state}` };
 }
 

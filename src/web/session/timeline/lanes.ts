@@ -80,7 +80,7 @@ interface Times {
 }
 
 interface SpanPlace extends Times {
-  /** Directory of the session. Paths below it are shown relative to it. */
+  /** The session's directory. Paths below it are shown relative to it. */
   readonly cwd?: string | undefined;
 }
 
@@ -125,7 +125,7 @@ export function groupWords({ group, spans }: GroupLane, { zero, end }: Times, ti
   ];
 }
 
-/** Formats a label of the axis: the time since the start of the session. */
+/** Formats an axis label: the time since the session started. */
 export function axisWords(since: number, step = 1): string {
   if (since < 1) return "0";
   return since < 6e4 || step < 1e3 ? formatMs(since).replace(".0 s", " s") : formatAge(since);

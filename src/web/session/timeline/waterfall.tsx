@@ -22,7 +22,7 @@ interface WaterfallProps {
   readonly onToggle: (group: GroupRow) => void;
   readonly spans: Spans;
   readonly selected: AgentId;
-  /** Directory of the session. */
+  /** The session's directory. */
   readonly cwd: string | undefined;
 }
 

@@ -29,7 +29,7 @@ export interface GroupRow {
   readonly isOpen: boolean;
 }
 
-/** Maximum number of agents that are all shown as a tree. */
+/** If there are more agents than this, they are grouped instead of shown as a tree. */
 const FEW = 50;
 
 interface Grouping {
