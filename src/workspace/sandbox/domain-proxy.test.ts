@@ -55,7 +55,7 @@ describe("the proxy", () => {
     }
   });
 
-  it("does not follow an allowed name to a local address that is not in the list itself", async () => {
+  it("does not follow an allowed name to a local address unless the address itself is in the list", async () => {
     const narrow = await openDomainProxy(["localhost"]);
     const answer = await get(`http://localhost:${port}/`, narrow.socket);
     narrow.close();

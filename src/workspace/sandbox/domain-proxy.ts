@@ -81,7 +81,7 @@ async function passOn(
   return request({ host, port: target.port || 80, path: target.pathname + target.search, method, headers });
 }
 
-/** Resolves a host. Rejects hosts that are not allowed, and local addresses that are not in the list themselves. */
+/** Resolves a host. Rejects hosts that are not allowed, and local addresses unless the address itself is in the list. */
 async function addressOf(host: string, domains: readonly string[]): Promise<string> {
   const denial = `The sandbox does not allow commands to reach ${host}`;
   if (!isAllowed(host, domains)) throw new Error(`${denial}: it is not in sandbox.network.allowedDomains.`);

@@ -71,7 +71,7 @@ export async function askGit(args: readonly string[], place: GitPlace, call: Git
 }
 
 /**
- * Runs git like `askGit`. Waits while another git process holds a lock; throws a `UserError` with git's message if git
+ * Runs git as `askGit` does. Waits while another git process holds a lock; throws a `UserError` with git's message if git
  * fails.
  */
 export async function runGit(args: readonly string[], place: GitPlace, call: GitCall = {}): Promise<Buffer> {

@@ -178,7 +178,7 @@ function readEval(words: readonly ShellWord[]): Effects {
   const given = words.slice(1);
   if (given.length === 0) return [];
   const isHidden = given.some(({ open }) => open !== undefined);
-  const reason = isHidden ? "eval runs code that only the shell knows" : "eval runs a script";
+  const reason = isHidden ? "eval runs code that only the shell can determine" : "eval runs a script";
   return [{ kind: "run", script: given.map(({ text }) => text).join(" "), isHidden, reason, at: 1 }];
 }
 
@@ -188,7 +188,7 @@ function readTrap(words: readonly ShellWord[]): Effects {
     return [{ kind: "change", reason: "trap changes what the shell runs on a signal", at: 0 }];
   }
   const isHidden = script.open !== undefined || script.text.startsWith("-");
-  const reason = isHidden ? "trap runs code that only the shell knows" : "trap runs a script";
+  const reason = isHidden ? "trap runs code that only the shell can determine" : "trap runs a script";
   return [{ kind: "run", script: script.text, isHidden, reason, at: 1 }];
 }
 
@@ -216,6 +216,6 @@ function readShell(words: readonly ShellWord[], name: string): Effects {
   if (!isScript) return [{ kind: "run", reason: `${name} runs a script`, at: 0 }];
   if (!isPlain) effects.push(unknownProgram(`${name} may run startup files, or parse the script differently`));
   const isHidden = script === undefined || script.open !== undefined;
-  const reason = isHidden ? "a shell runs code that only the shell knows" : `${name} runs a script`;
+  const reason = isHidden ? "a shell runs code that only the shell can determine" : `${name} runs a script`;
   return [...effects, { kind: "run", script: isHidden ? undefined : script.text, isHidden, reason, at: index }];
 }
