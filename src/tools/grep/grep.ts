@@ -25,8 +25,8 @@ const grepSpec: ToolSpec = {
       properties: {
         pattern: { type: "string" },
         path: { type: "string", description: "File or directory to search. Default: the working directory." },
-        glob: { type: "string", description: "Glob of the files to search, such as *.tsx." },
-        type: { type: "string", description: "Type of the files to search, such as py." },
+        glob: { type: "string", description: "Glob for files to search, such as `*.tsx`." },
+        type: { type: "string", description: "Type of files to search, such as `py`." },
         output_mode: { type: "string", enum: ["content", "files_with_matches", "count"] },
         "-i": { type: "boolean", description: "Ignore case." },
         "-n": { type: "boolean", description: "Show line numbers. Default true." },

@@ -14,7 +14,7 @@ const lsSpec: ToolSpec = {
       type: "object",
       properties: {
         path: { type: "string", description: "Directory to list. Default: the working directory." },
-        ignore: { type: "array", items: { type: "string" }, description: "Glob patterns of names to omit." },
+        ignore: { type: "array", items: { type: "string" }, description: "Glob patterns for names to omit." },
       },
     },
   },
