@@ -70,7 +70,7 @@ async function oneAgent(session: ReadSession, reference: string): Promise<AgentI
   const match = matchAgentId(await session.agents(), reference);
   if (match.kind === "one") return match.id;
   if (match.kind === "many")
-    throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
+    throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use a longer part of the id.");
   throw optionError(
     `There is no agent "${reference}" in session ${session.sessionId}`,
     "An agent's id is in the `agent.spawned` line of the agent that started it.",
@@ -82,6 +82,6 @@ function oneSession(id: string, home: string | undefined): SessionSummary {
   const found = findSession({ home: homeOf(home), id });
   if (found.kind === "one") return found.session;
   if (found.kind === "many")
-    throw optionError(`"${id}" matches several sessions: ${found.ids.join(", ")}`, "Use more of the id.");
+    throw optionError(`"${id}" matches several sessions: ${found.ids.join(", ")}`, "Use a longer part of the id.");
   throw optionError(`There is no session "${id}" in ${homeOf(home)}`, "sessions.list() returns all sessions.");
 }

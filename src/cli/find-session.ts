@@ -32,7 +32,7 @@ export function sessionIn<Session extends { readonly id: SessionId }>(
 function severalSessions(id: string, ids: readonly SessionId[]): UserError {
   const more = ids.length > 8 ? ` and ${ids.length - 8} more` : "";
   const shown = ids.slice(0, 8).join(", ");
-  return sessionError(`"${id}" matches ${ids.length} sessions: ${shown}${more}`, "Use more of the id.");
+  return sessionError(`"${id}" matches ${ids.length} sessions: ${shown}${more}`, "Use a longer part of the id.");
 }
 
 function noSession(id: string, newest: SessionId | undefined, option = ""): UserError {
@@ -54,7 +54,7 @@ export function agentIdOf(reference: string, agents: readonly ListedAgent[], kin
 }
 
 /**
- * Finds an agent by its name, its id, or the start or end of the id, each also as `agent-<id>`. `agents` must be sorted
+ * Finds an agent by its name, its id, or the start or end of the id, with or without `agent-`. `agents` must be sorted
  * by age, oldest first. Returns undefined unless exactly one matches.
  */
 export function findAgentId(reference: string, agents: readonly ListedAgent[]): AgentId | undefined {

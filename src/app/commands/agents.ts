@@ -33,9 +33,9 @@ export interface AgentRow {
   readonly description: string;
   /** Definitions with the same name that this one replaces. */
   readonly overrides: readonly AgentOverride[];
-  /** Number of tokens that the agent's line takes up in the list of agents for models. */
+  /** Number of tokens that the agent's line takes up in the list that models see. */
   readonly tokens: number;
-  /** True if the list for models omits the agent, which can then only be used by name. */
+  /** True if the list that models see omits the agent, which can then be used only by name. */
   readonly hidden: boolean;
   /** Names the rule that denies the agent; null if none does. */
   readonly denied: string | null;
@@ -52,7 +52,7 @@ export interface AgentList {
   readonly off: readonly string[];
   /** Root of the project. If it is trusted, all files are read. */
   readonly root: string;
-  /** Number of tokens in the list of agents for models. */
+  /** Number of tokens in the list of agents that models see. */
   readonly tokens: number;
 }
 
@@ -172,7 +172,7 @@ export function writeNewAgent(agent: NewAgent, base: string): string {
   }
 }
 
-/** Returns why a new agent under `base` can't have this name; undefined if it can. */
+/** Explains why a new agent under `base` can't have this name; undefined if it can. */
 export function whyNotNew(name: string, base: string): string | undefined {
   const path = join(directoryFor(base), `${name}.md`);
   const problem = nameProblem(name) ?? (existsSync(path) ? alreadyExists(path) : undefined);

@@ -93,7 +93,7 @@ export async function giveAnswer({ question, inboxPath }: ListedRequest, answer:
 }
 
 /**
- * Finds a request by its id or part of its id, first among the open requests. Throws a `UserError` that lists the
+ * Finds a request by its id or part of its id. Searches the open requests first. Throws a `UserError` that lists the
  * candidates unless exactly one matches.
  */
 export function matchRequest<Request extends Pick<ListedRequest, "question"> & { readonly status?: string }>(
@@ -105,7 +105,7 @@ export function matchRequest<Request extends Pick<ListedRequest, "question"> & {
   for (const requests of [waiting, all]) {
     const match = findRequest(requests, request);
     if (match.kind === "many")
-      throw problem(`"${request}" matches several requests: ${listed(match.ids)}`, "Use more of the id.");
+      throw problem(`"${request}" matches several requests: ${listed(match.ids)}`, "Use a longer part of the id.");
     const found = match.kind === "one" && requests.find(({ question }) => shortId(question.requestId) === match.id);
     if (found) return found;
   }

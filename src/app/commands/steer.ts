@@ -149,7 +149,7 @@ export function unmatchedAgent(
   if (match.kind === "many")
     return {
       message: `"${reference}" matches ${match.ids.length} agents: ${listed(match.ids)}`,
-      cure: "Use more of the id.",
+      cure: "Use a longer part of the id.",
     };
   const labels = agents.map(({ agentId, name }) => (name === undefined ? agentId : `${agentId} (${name})`));
   const others = labels.filter((label) => label !== MAIN_AGENT);

@@ -281,7 +281,7 @@ function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Valu
   };
 }
 
-/** If any agent has hooks, runs them for runs that an earlier process left open. */
+/** Runs agents' hooks for runs that an earlier process left open. */
 async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
   if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
   await dispatcher.reportLostRuns(async (agentType) => {

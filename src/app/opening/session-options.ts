@@ -28,7 +28,7 @@ export type SessionHookOptions = {
 export interface FunctionHookOptions<Event extends HookEvent> {
   /** Tools, agent types or other subjects of the event to match; all if absent. */
   readonly matcher?: string | undefined;
-  /** Time limit; defaults to 60. */
+  /** Time limit in seconds; defaults to 60. */
   readonly timeoutSeconds?: number | undefined;
   /** Called with the same input that a hook command gets. Returns nothing, or an answer. */
   readonly run: HookFunction<Event>;
@@ -47,7 +47,7 @@ export type McpServerOptions = { readonly timeout?: number | undefined } & (
       readonly type?: "http" | "sse" | undefined;
       readonly headers?: Readonly<Record<string, string>> | undefined;
     }
-  /** For example, an `McpServer` from `@modelcontextprotocol/server`. Only one session at a time can use it. */
+  /** Server object, such as an `McpServer` from `@modelcontextprotocol/server`. Only one session at a time can use it. */
   | { readonly server: OwnMcpServer }
 );
 
@@ -159,7 +159,7 @@ export interface SessionOptions {
   readonly agentUpdates?: AgentUpdates | undefined;
   /** Clock for tests. */
   readonly clock?: Clock | undefined;
-  /** Aborts opening the session. MCP servers that are starting are stopped. */
+  /** Aborts the opening of the session. MCP servers that are starting are stopped. */
   readonly signal?: AbortSignal | undefined;
   /**
    * Receives messages for the user: about a full disk, an MCP server that starts slowly, commands without a sandbox, or

@@ -5,8 +5,8 @@ import { decodeSegment, draftOf, member, resolveReference } from "./check-json-s
 type JsonSchema = Readonly<Record<string, unknown>>;
 
 /**
- * Checks a value against a program's JSON Schema, which must have been checked. Returns an empty list for a valid
- * value. Rejects if the schema can't be used.
+ * Checks a value against a program's JSON Schema, which must already have been checked. Returns an empty list for a
+ * valid value. Rejects if the schema can't be used.
  */
 export async function validateJson(schema: JsonSchema, value: unknown): Promise<readonly SchemaProblem[]> {
   // Loaded only when a value is validated, because most programs use a schema library and never need it.

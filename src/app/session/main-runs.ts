@@ -120,7 +120,7 @@ export class MainRuns {
     if (!plans) dispatcher.setMode(mode);
   }
 
-  /** Uses another agent or model from the next run on. */
+  /** Uses another agent or model starting with the next run. */
   use(change: MainAgentChoice): void {
     this.change = change;
   }

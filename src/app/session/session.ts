@@ -90,7 +90,7 @@ export interface Session {
   /** Names of the agents that the main agent can start. */
   readonly agents: readonly string[];
   readonly mcpServers: readonly ConnectedMcpServer[];
-  /** Tools that the agent's definition asked for and tools that it got. */
+  /** Tools that the agent's definition requested, and tools that the agent has. */
   readonly toolReport: ToolReport;
   /** Built-in tools that this session does not have, with the reasons. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
@@ -135,7 +135,7 @@ export interface Session {
    */
   setPermissionMode(mode: PermissionMode): Promise<void>;
   /**
-   * Uses another model from the next run on. Throws a `UserError` if the provider is unknown or has no key. The
+   * Uses another model starting with the next run. Throws a `UserError` if the provider is unknown or has no key. The
    * provider checks the model's name when it gets the first request.
    */
   setModel(model: string | Model): Promise<void>;

@@ -128,7 +128,7 @@ export function createSubagents({ dispatcher, begin, transcript, send, interrupt
     const ids = found === undefined ? (await registry.all()).map(({ agentId }) => agentId) : [];
     const match = matchAgentId(ids, reference);
     if (match.kind !== "many") return found;
-    throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use more of the id.");
+    throw optionError(`"${reference}" matches several agents: ${match.ids.join(", ")}`, "Use a longer part of the id.");
   }
 
   async function findOne(reference: string): Promise<Subagent> {

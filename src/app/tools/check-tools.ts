@@ -32,7 +32,7 @@ export function checkTools(tools: readonly (CustomTool | AgentTool)[]): void {
   }
 }
 
-/** Throws a `UserError` if a tool that the program defines can't be used. `by` refers to a tool without a name. */
+/** Throws a `UserError` if a tool that the program defines can't be used. `by` describes a tool that has no name. */
 export function checkTool(tool: CustomTool | AgentTool, by = "a tool in tools"): void {
   const name = isRecord(tool) && typeof tool["name"] === "string" ? `the tool "${tool["name"]}"` : by;
   checkNames(name, tool, otherNames);

@@ -72,7 +72,7 @@ export interface ToolOptions<Input extends Schema, Output extends Schema | undef
   readonly access?: ToolAccess | ((input: SchemaValue<Input>) => ToolAccess) | undefined;
   /** Whether calls can run in parallel with others. Defaults to true if `access` is `none`. */
   readonly parallel?: boolean | undefined;
-  /** Time limit for a call; defaults to 120. */
+  /** Time limit for a call, in seconds; defaults to 120. */
   readonly timeoutSeconds?: number | undefined;
   /**
    * Performs a call. Return text, content blocks (text and images) or any other value, which is sent to the model as

@@ -68,7 +68,7 @@ export function parseApprovals(argv: readonly string[]): ListCommand | AnswerCom
 }
 
 function parseList(options: ReadOptions): ListCommand {
-  refusePositionals(options, "approvals list", "See --session and --cwd.");
+  refusePositionals(options, "approvals list", "To choose a session or a directory, use --session or --cwd.");
   return {
     kind: "list",
     json: options.has("json"),

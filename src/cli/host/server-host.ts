@@ -134,7 +134,7 @@ async function withinTime<Value>(promise: Promise<Value>, tooLate: () => Error):
 function silentServer({ origin }: URL): UserError {
   return new UserError(`The server ${origin} has not answered within ${RESPONSE_MS / 1_000} seconds`, {
     code: "no_answer",
-    cure: "Check that its process is running and not stopped, then try again.",
+    cure: "Check that its process is running and not suspended, then try again.",
     exitCode: exitCodes.incomplete,
   });
 }

@@ -16,7 +16,7 @@ export async function findUntrusted(place: TrustOptions): Promise<Untrusted | un
   if (isTrusted(place)) return undefined;
   try {
     const { untrusted } = loadProjectSettings({ ...place, trust: false });
-    // Trust does not extend to directories above.
+    // Trust does not extend to parent directories.
     const files = untrusted.filter((name) => !name.startsWith("../"));
     if (files.length === 0) return undefined;
     const { counts, trust } = await reviewTrust(place);

@@ -11,7 +11,7 @@ export interface ShellOptions {
 const OUTPUT = { headBytes: 10_000, tailBytes: 20_000 };
 /** Time within which a command must end after the user stops it. */
 const GRACE_MS = 2_000;
-/** Time for the rest of the output after a command has ended. A process that it left behind may keep the output open. */
+/** Time to wait for output after a command has ended. A process that it left behind may keep the output open. */
 const OUTPUT_MS = 200;
 
 /**

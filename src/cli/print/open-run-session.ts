@@ -36,7 +36,7 @@ export interface RunSessionOptions {
   readonly agentUpdates: AgentUpdates;
   /** Asks the user for approval on the terminal. */
   readonly approvals?: Approvals | undefined;
-  /** Cancels opening the session. */
+  /** Aborts the opening of the session. */
   readonly signal: AbortSignal;
   /** Whether a person is present who can send more prompts. */
   readonly interactive?: boolean | undefined;
@@ -129,7 +129,7 @@ async function openIn(
   return { session, settings: loaded.settings, notices: [...found, ...session.notices] };
 }
 
-/** Returns whether an earlier process left requests for approval open in the session that is resumed. */
+/** Returns whether an earlier process left requests for approval open in the session to resume. */
 export function hasOpenRequests(options: PrintOptions): boolean {
   const home = stateDirectory(process.env);
   const sessionId = sessionToResume(options, { home, cwd: chosenDirectory(options.cwd) });

@@ -213,7 +213,9 @@ describe("an agent that can't be found", () => {
     expect(unknownAgentText("nobody", agents, "main")).toMatch(/^There is no agent nobody in this session/);
     for (const id of ["ab", "7zzz"]) {
       const text = unknownAgentText(id, agents, "main");
-      expect(text).toMatch(new RegExp(`^"${id}" matches 2 agents: .*ab1c7zzz.*ab2d7zzz.*Use more of the id\\.$`));
+      expect(text).toMatch(
+        new RegExp(`^"${id}" matches 2 agents: .*ab1c7zzz.*ab2d7zzz.*Use a longer part of the id\\.$`),
+      );
     }
   });
 });

@@ -269,7 +269,7 @@ export function unknownAgentText(id: string, agents: readonly Subagent[], caller
   );
   if (match.kind === "many") {
     const meant = agents.filter(({ agentId }) => match.ids.includes(agentId));
-    return `"${id}" matches ${meant.length} agents: ${meant.map(labelOf).join(", ")}. Use more of the id.`;
+    return `"${id}" matches ${meant.length} agents: ${meant.map(labelOf).join(", ")}. Use a longer part of the id.`;
   }
   const newest = agents.slice(-10).reverse();
   const more = agents.length > newest.length ? ` and ${agents.length - newest.length} older ones` : "";

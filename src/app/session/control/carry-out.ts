@@ -56,7 +56,7 @@ export interface Commands {
 }
 
 /**
- * Creates a session's commands. `onWoken` is called when a prompt has resumed a subagent and the subagent's parent knows
+ * Creates the functions behind a session's commands. `onWoken` is called when a prompt has resumed a subagent and the subagent's parent knows
  * about it.
  */
 export function createCommands(options: CommandOptions, onWoken: (promptId: PromptId) => void): Commands {
@@ -157,7 +157,7 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
     await options.configure({ permissionMode, model });
     const changes = [
       ...(permissionMode === undefined ? [] : [`The permission mode is now ${permissionMode}.`]),
-      ...(model === undefined ? [] : [`The main agent will use the model ${model} from its next prompt on.`]),
+      ...(model === undefined ? [] : [`The main agent will use the model ${model} for its next prompt.`]),
     ];
     return done(changes.join(" "));
   }

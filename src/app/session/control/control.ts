@@ -36,7 +36,7 @@ export interface Control {
   deliverEarlier(): Promise<void>;
 }
 
-/** Creates a session's control. */
+/** Creates the object that carries out a session's commands, each of them once. */
 export function createControl(options: ControlOptions): Control {
   const { inbox, journal, thread } = options;
   const { registry } = options.dispatcher;

@@ -122,7 +122,7 @@ async function list({ all, json, cwd, server }: Extract<SessionsCommand, { kind:
   return `There are no sessions in ${directory} yet. ${everywhere}\n`;
 }
 
-/** If all directories are listed, says that workers' sessions are not included. */
+/** Says that workers' sessions are not included, if all directories are listed. */
 async function writeUnlisted({ all, server }: Extract<SessionsCommand, { kind: "list" }>): Promise<void> {
   const unlisted = all ? (await chooseHost(server)).unlisted("sessions") : undefined;
   if (unlisted !== undefined) await createOutput(process.stderr).write(messageLines([unlisted]));
