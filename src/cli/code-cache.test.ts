@@ -64,7 +64,7 @@ interface LoadOptions {
   readonly flags?: readonly string[];
 }
 
-/** Loads a bundle in a separate process, because V8 looks at compiled code only once for each source. */
+/** Loads a bundle in a separate process, because V8 considers compiled code only once for each source. */
 async function load({ bundle, state }: Place, { command, flags = [] }: LoadOptions = {}): Promise<Loaded> {
   const words = [...flags, program, bundle, state, ...(command ? [command] : [])];
   const { stdout, stderr } = await promisify(execFile)(process.execPath, words);

@@ -164,7 +164,7 @@ function listed(texts: readonly string[]): string {
   return `${texts.slice(0, MAX_LISTED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
 }
 
-/** Returns whether a command makes sense for a session that is resumed later. */
+/** Returns whether a command is still useful when its session is resumed later. */
 export function outlivesProcess({ type }: Pick<Command, "type">): boolean {
   return type === "prompt" || type === "resume" || type === "withdraw";
 }

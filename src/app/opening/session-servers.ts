@@ -26,7 +26,7 @@ export interface SessionServers {
   close(): Promise<void>;
 }
 
-/** An agent that connects to servers. */
+/** An agent that uses MCP servers. */
 export interface ServerClient {
   readonly owner: AgentId;
   readonly signal: AbortSignal;

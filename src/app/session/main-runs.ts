@@ -85,7 +85,7 @@ export class MainRuns {
   private isStarted = false;
   private closedBy: StopCause | undefined;
   private readonly waiting: WaitingPrompt[] = [];
-  /** Work during which no run may start. */
+  /** Work in progress that prevents runs from starting. */
   private held: Promise<unknown> | undefined;
 
   constructor(options: MainRunsOptions) {
@@ -147,7 +147,7 @@ export class MainRuns {
     return this.current !== undefined || this.held !== undefined || this.waiting.length > 0;
   }
 
-  /** Whether work is in progress during which no run may start. */
+  /** Whether work in progress prevents runs from starting. */
   get isHeld(): boolean {
     return this.held !== undefined;
   }

@@ -16,7 +16,7 @@ export async function listFiles(root: string): Promise<readonly string[]> {
     for (const entry of entries) {
       if (entry.name.startsWith(".") || skipped.has(entry.name)) continue;
       const path = `${directory}${entry.name}`;
-      // Symlinks are not followed, so that there are no cycles.
+      // Symlinks are not followed, to avoid cycles.
       if (entry.isDirectory()) queue.push(`${path}/`);
       found.push(entry.isDirectory() ? `${path}/` : path);
     }

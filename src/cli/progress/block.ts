@@ -34,7 +34,7 @@ const wrapOn = "\u001b[?7h";
 
 export function createBlock({ write, rows }: BlockOptions): Block {
   let isDrawn = false;
-  /** Number of rows, from the first line on, that the terminal is known to have. */
+  /** Number of rows that the terminal is known to have, counted from the first line. */
   let reserved = 1;
   let height = rows();
 

@@ -56,8 +56,8 @@ export interface Commands {
 }
 
 /**
- * Creates the functions behind a session's commands. `onWoken` is called when a prompt has resumed a subagent and the subagent's parent knows
- * about it.
+ * Creates the functions that carry out a session's commands. `onWoken` is called when a prompt has resumed a subagent
+ * and the subagent's parent knows about it.
  */
 export function createCommands(options: CommandOptions, onWoken: (promptId: PromptId) => void): Commands {
   const { runs, dispatcher, approvals, thread } = options;
