@@ -150,6 +150,22 @@ it.each([
   expect(diagnostics).toContainEqual(expect.objectContaining({ code: "yaml_error", line }));
 });
 
+it.each([
+  ["description: @me", 3, "begins with @", "double quotes"],
+  ["description: d\ntools:\n\t- Read", 5, "indented with a tab", "spaces"],
+  ["description: d\ntools:\n  - Read\n - Grep", 6, "indentation", "same number of spaces"],
+  ['description: "d', 3, 'no closing "', 'Add " at the end'],
+  ["description: d\ntools: [Read, Grep", 4, "no closing ]", "Add ] at the end"],
+  ["description: d\ntools: - Read", 4, "same line as its key", "line of its own"],
+  ["description: d\ndescription: e", 4, "occurs twice", "Remove one"],
+  ["description:Reviews", 3, "not a `key: value` pair", "space after the colon"],
+])("says how to correct invalid YAML: %j", async (field, line, says, fix) => {
+  const bytes = Buffer.from(`---\nname: a\n${field}\n---\nHi.\n`);
+  const { diagnostics } = await readAgentFile({ bytes, file: "/a.md", source: "project" });
+  const problem = diagnostics.find(({ code }) => code === "yaml_error");
+  expect(problem).toMatchObject({ line, message: expect.stringContaining(says), fix: expect.stringContaining(fix) });
+});
+
 describe("unusual files", () => {
   it.each([
     ["# Title\n\nText.\n", "no_frontmatter", 1],

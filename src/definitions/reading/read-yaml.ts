@@ -25,7 +25,7 @@ export async function readYamlFields({ source, firstLine, file, isKnown }: YamlR
   const { line, message } = strict;
   if (strict.kind === "hostile")
     return { diagnostics: [{ severity: "error", file, line, code: "yaml_refused", message }] };
-  const problem = { file, line, code: "yaml_error", message, fix: yamlFix } as const;
+  const problem = { file, line, code: "yaml_error", message, fix: strict.fix } as const;
   const fields = readTolerantYaml(source, { firstLine, isKnown, readYaml });
   if (!fields.some((field) => isKnown(field.key))) return { diagnostics: [{ severity: "error", ...problem }] };
   const warning: Diagnostic = {
@@ -36,14 +36,18 @@ export async function readYamlFields({ source, firstLine, file, isKnown }: YamlR
   return { fields, diagnostics: [warning] };
 }
 
-const yamlFix = 'Put the value in double quotes, or write it below the key after "|".';
-
 type StrictYaml =
   | { readonly kind: "fields"; readonly fields: readonly Field[] }
   /** The source is not YAML, or not a mapping. The tolerant reader may still find the fields. */
-  | { readonly kind: "broken"; readonly line: number; readonly message: string }
+  | ({ readonly kind: "broken"; readonly line: number } & YamlProblem)
   /** The source exceeds a limit on aliases or nesting. The tolerant reader is not tried. */
   | { readonly kind: "hostile"; readonly line: number; readonly message: string };
+
+interface YamlProblem {
+  readonly message: string;
+  /** What to change in the file. */
+  readonly fix: string;
+}
 
 type YamlReader = (source: string, firstLine: number) => StrictYaml;
 
@@ -75,17 +79,27 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
     const problem = document.errors[0] ?? document.warnings[0];
     if (problem !== undefined) {
       const start = unclosedStart(yaml, document, problem) ?? problem.pos[0];
-      return { kind: "broken", line: lineOf(start), message: describeProblem(problem) };
+      return { kind: "broken", line: lineOf(start), ...describeProblem(problem) };
     }
     if (!yaml.isMap(document.contents))
-      return { kind: "broken", line: firstLine, message: "The frontmatter is not a list of `key: value` lines." };
+      return {
+        kind: "broken",
+        line: firstLine,
+        message: "The frontmatter is not a list of `key: value` lines.",
+        fix: oneField,
+      };
     const values = document.toJS({ maxAliasCount: maxAliases, mapAsMap: true }) as Map<unknown, unknown>;
     const fields = document.contents.items.map((pair) => toField(yaml, { pair, values, source, lineOf }));
     return { kind: "fields", fields };
   } catch (error) {
     // An alias without an anchor is a typo (`- Bash(git: *)`), not an attack.
     if (error instanceof ReferenceError && error.message.startsWith("Unresolved alias"))
-      return { kind: "broken", line: firstLine, message: "A word that begins with `*` is an alias without an anchor." };
+      return {
+        kind: "broken",
+        line: firstLine,
+        message: "A word that begins with `*` is an alias without an anchor.",
+        fix: quote,
+      };
     return { kind: "hostile", line: firstLine, message: describeHostile(error) };
   }
 }
@@ -170,13 +184,41 @@ function describeHostile(error: unknown): string {
   return `The frontmatter can't be read: ${error instanceof Error ? firstSentence(error.message) : String(error)}`;
 }
 
-function describeProblem({ code, message }: Yaml.YAMLError): string {
+function describeProblem({ code, message }: Yaml.YAMLError): YamlProblem {
+  const [, open] = /^Missing closing (["'])quote/.exec(message) ?? [];
+  if (open !== undefined)
+    return {
+      message: `A value that begins with ${open} has no closing ${open}.`,
+      fix: `Add ${open} at the end of the value.`,
+    };
+  const [, bracket] = /must end with a ([\]}])|and end with a ([\]}])/.exec(message)?.filter(Boolean) ?? [];
+  if (bracket !== undefined)
+    return { message: `A value has no closing ${bracket}.`, fix: `Add ${bracket} at the end of the value.` };
+  const [, character] = /^Plain value cannot start with .* character (.)$/.exec(message) ?? [];
+  if (character !== undefined)
+    return { message: `An unquoted value begins with ${character}, which YAML does not allow.`, fix: quote };
+  if (code === "TAB_AS_INDENT")
+    return { message: "A line is indented with a tab.", fix: "Indent with spaces instead." };
+  if (code === "DUPLICATE_KEY") return { message: "A field occurs twice.", fix: "Remove one of the two." };
   if (code === "BLOCK_AS_IMPLICIT_KEY" && message.startsWith("Nested mappings"))
-    return 'An unquoted value contains ": ", which YAML does not allow.';
-  const [, quote] = /^Missing closing (["'])quote/.exec(message) ?? [];
-  if (quote !== undefined) return `A value that begins with ${quote} has no closing ${quote}.`;
-  return firstSentence(message);
+    return { message: 'An unquoted value contains ": ", which YAML does not allow.', fix: quote };
+  if (code === "BLOCK_AS_IMPLICIT_KEY" || code === "BAD_INDENT")
+    return {
+      message: "The indentation of a line does not match the lines above it.",
+      fix: "Indent all items of a list, and all fields of a mapping, by the same number of spaces.",
+    };
+  if (code === "MULTILINE_IMPLICIT_KEY" || message.startsWith("Implicit map keys"))
+    return { message: "A line is not a `key: value` pair.", fix: oneField };
+  if (message.startsWith("Unexpected block-seq-ind"))
+    return {
+      message: "A list begins on the same line as its key.",
+      fix: "Put each item on a line of its own below the key.",
+    };
+  return { message: firstSentence(message), fix: quote };
 }
+
+const quote = 'Put the value in double quotes, or write it below the key after "|".';
+const oneField = 'Write each field as "key: value", with a space after the colon.';
 
 function firstSentence(message: string): string {
   const line = message.split("\n")[0] ?? message;
