@@ -20,16 +20,36 @@ export function baseName(path: string): string {
 
 export function isTest(path: string): boolean {
   if (!languageOf(path)?.isCode) return false;
-  const name = baseName(path);
-  if (
-    /\.(test|spec)\.\w+$|_test\.\w+$|^test_.*\.py$|_spec\.rb$|(Test|Tests|Spec)\.(java|kt|cs|scala|swift)$/.test(name)
-  )
-    return true;
-  return /(^|\/)(tests?|__tests__|spec)\//.test(path) && !/(^|\/)(fixtures|support|helpers)\//.test(path);
+  return isNamedAsTest(path) || (testDirectory.test(path) && !supportDirectory.test(path) && !isData(path));
 }
 
-/** Glob for the file names that `isTest` recognizes. */
-export const testNames = "**/{*.test.*,*.spec.*,*_test.*,test_*.py,*_spec.rb,*Test.java,*Tests.cs}";
+/**
+ * Returns the files that are tests. In a test directory, every file is a test, unless the files in its language are
+ * named as tests: then the others support them.
+ */
+export function testsAmong<File extends { readonly path: string }>(files: readonly File[]): readonly File[] {
+  const languages = (all: readonly File[]) => all.map(({ path }) => languageOf(path)?.name);
+  const tests = files.filter(({ path }) => isTest(path));
+  const named = new Set(languages(tests.filter(({ path }) => isNamedAsTest(path))));
+  return tests.filter(({ path }) => isNamedAsTest(path) || !named.has(languageOf(path)?.name));
+}
+
+const testDirectory = /(^|\/)(?:[\w-]+\.)*(tests?|__tests__|specs?|e2e)\//i;
+const supportDirectory = /(^|\/)(fixtures|support|helpers)\//;
+
+function isNamedAsTest(path: string): boolean {
+  return /\.(test|spec)\.\w+$|_test\.\w+$|^test_.*\.py$|_spec\.rb$|(Test|Tests|Spec)\.(java|kt|cs|scala|swift|php)$/.test(
+    baseName(path),
+  );
+}
+
+function isData(path: string): boolean {
+  return /\.(css|scss|sass|less|sql|proto|graphql|gql)$/.test(path);
+}
+
+/** Glob for the file names that `isTest` recognizes in any directory. */
+export const testNames =
+  "**/{*.{test,spec}.*,*_test.*,test_*.py,*_spec.rb,*{Test,Tests,Spec}.{java,kt,cs,scala,swift,php}}";
 
 /** Directories with third-party code and build output. */
 export const foreignDirectories: readonly string[] = [

@@ -2,7 +2,7 @@ import { plural } from "../../lib/index.ts";
 import { parseCommits, whyNoHistory } from "../jobs/git-history.ts";
 import { clip, compose, firstOf, rows, type Section } from "../jobs/report.ts";
 import { parsePage } from "../jobs/results.ts";
-import { isTest, languageOf } from "./languages.ts";
+import { isTest, languageOf, testsAmong } from "./languages.ts";
 import type { Fact, Manifest } from "./manifests/manifest.ts";
 import type { MapFindings } from "./map-findings.ts";
 import { amountOfLines, innerSection, layoutLines, packageLines } from "./map-layout.ts";
@@ -126,7 +126,7 @@ const maxPlaces = 6;
 
 export function testLines({ files, complete, tests = 0 }: Survey): string[] {
   const places = new Map<string, number>();
-  for (const { path } of files.filter((file) => isTest(file.path))) {
+  for (const { path } of testsAmong(files)) {
     const place = path.split("/").slice(0, -1).slice(0, 2).join("/") || ".";
     places.set(place, (places.get(place) ?? 0) + 1);
   }
