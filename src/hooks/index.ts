@@ -3,4 +3,4 @@
 // by: app, which creates a session's hooks; runs use hooks only through the port.
 export { createHooks, type OpenHooks } from "./create-hooks.ts";
 export type { CommandHook, FunctionHook, Hook, HookFunction, HookFunctionAnswer, HookInput } from "./hook.ts";
-export { matcherNotices } from "./plan-hooks.ts";
+export { checkMatcher, matcherNotices } from "./plan-hooks.ts";

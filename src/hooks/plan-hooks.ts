@@ -44,16 +44,25 @@ function namesIn(matcher: string): readonly string[] | undefined {
 }
 
 /** Returns a notice for each name in a hook's matcher that is not a tool, because the hook never runs for it. */
-export function matcherNotices(hook: Hook, ownTools: readonly string[]): readonly string[] {
+export function matcherNotices(hook: Hook, ownTools: readonly string[] = []): readonly string[] {
+  const place = hook.kind === "command" && hook.where !== undefined ? `${hook.where}: ` : "";
   const names = isAboutTools(hook.event) ? (namesIn(hook.matcher ?? "") ?? []) : [];
   return names.flatMap((name) => {
     if (name === "" || isKnownTool(name) || ownTools.includes(name)) return [];
     const [meant] = nearest(name, [...toolNames, ...ownTools]);
-    const hint = meant === undefined ? "" : ` Did you mean ${meant}?`;
+    const hint = meant === undefined ? " Use the name of a tool." : ` Did you mean ${meant}?`;
     return [
-      `The matcher of ${nameOf(hook)} names "${name}", which is not a tool, so the hook never runs for it.${hint}`,
+      `${place}The matcher of ${nameOf(hook)} names "${name}", which is not a tool, so the hook never runs for it.${hint}`,
     ];
   });
+}
+
+/** Returns what is wrong with a hook's matcher, without waiting for the event that the hook is for. */
+export function checkMatcher(hook: Hook): readonly string[] {
+  const place = hook.kind === "command" && hook.where !== undefined ? `${hook.where}: ` : "";
+  const tool = /^(\w+)\(/.exec(hook.matcher ?? "")?.[1] ?? "any";
+  const { notices } = planHooks([hook], hook.event, tool);
+  return [...matcherNotices(hook), ...notices.map((notice) => `${place}${notice}`)];
 }
 
 /** Detects a permission rule such as `Bash(git *)`, which would silently match nothing as a regular expression. */

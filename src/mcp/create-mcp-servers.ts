@@ -13,7 +13,7 @@ import type {
 import type { McpServerUse } from "../protocol/index.ts";
 import { openLink } from "./connection/open-link.ts";
 import { asSentence, createServer, type Offer, type Server } from "./server.ts";
-import { checkServerConfig, type Environment, expandVariables } from "./server-config.ts";
+import { type Environment, readServerConfig } from "./server-config.ts";
 import { createMcpTool } from "./tools/mcp-tool.ts";
 import { nameServers, nameTools } from "./tools/tool-names.ts";
 
@@ -115,9 +115,8 @@ export function createMcpServers(options: McpServersOptions): McpServers {
     const wanted = new Map<string, string>();
     for (const use of uses) {
       const found = closed ? "the session is ending" : configOf(use, options);
-      if (typeof found === "string") problems.push(`The MCP server "${use.name}" can't be used: ${found}.`);
-      else if (wanted.has(use.name))
-        problems.push(`The MCP server "${use.name}" is listed twice. The first entry is used.`);
+      if (typeof found === "string") problems.push(located(use, `can't be used: ${found}.`));
+      else if (wanted.has(use.name)) problems.push(located(use, "is listed twice. The first entry is used."));
       else wanted.set(use.name, acquire(use.name, { config: found, user }));
     }
     const offers = await Promise.all(
@@ -127,7 +126,8 @@ export function createMcpServers(options: McpServersOptions): McpServers {
         const offer: Offer = server ? await server.offer(signal) : { ok: false, reason: "the session is ending" };
         clearTimeout(waiting);
         if (server && offer.ok) return { name, server, offer };
-        problems.push(`The MCP server "${name}" could not be started: ${asSentence(offer.ok ? "" : offer.reason)}`);
+        const { where } = uses.find((use) => use.name === name) ?? {};
+        problems.push(located({ name, where }, `could not be started: ${asSentence(offer.ok ? "" : offer.reason)}`));
         await release(key, user);
         return undefined;
       }),
@@ -164,16 +164,15 @@ interface Connected {
   readonly offer: Extract<Offer, { ok: true }>;
 }
 
+function located({ name, where }: McpServerUse, what: string): string {
+  return `${where === undefined ? "" : `${where}: `}The MCP server "${name}" ${what}`;
+}
+
 /** Returns the configuration, or a message if the server is unknown or misconfigured. */
 function configOf(use: McpServerUse, { configured, environment }: McpServersOptions): McpServerConfig | string {
   const written = use.config ?? (Object.hasOwn(configured, use.name) ? configured[use.name] : undefined);
   if (written === undefined) return unknownServer(use.name, Object.keys(configured));
-  const checked = checkServerConfig(written);
-  if (!checked.ok) return `its configuration ${checked.message}`;
-  const expanded = expandVariables(checked.config, environment);
-  if (expanded.ok) return expanded.config;
-  const names = expanded.missing.join(", ");
-  return `its configuration uses environment variables that are not set: ${names}. Set them, or add a default such as \${${expanded.missing[0]}:-value}`;
+  return readServerConfig(written, environment);
 }
 
 function unknownServer(name: string, known: readonly string[]): string {

@@ -1,4 +1,4 @@
-import { isRecord, LONGEST_TIMER_MS } from "../lib/index.ts";
+import { isRecord, LONGEST_TIMER_MS, misspelledName } from "../lib/index.ts";
 import type { McpServerConfig, McpWebServerConfig, OwnMcpServer, StdioMcpServerConfig } from "../ports/index.ts";
 
 export type CheckedServer =
@@ -12,7 +12,14 @@ export function checkServerConfig(value: unknown): CheckedServer {
   const type = kindOf(value);
   if (type === undefined && value["server"] !== undefined)
     return wrong(`has a "server" without a "connect" method; use an object such as an McpServer`);
-  if (type === undefined) return wrong(`has neither "command" nor "url"; add one of them`);
+  if (type === undefined) {
+    const typo = Object.keys(value).find((key) => misspelledName(key, ["command", "url"]) !== undefined);
+    const hint =
+      typo === undefined
+        ? "add one of them"
+        : `write "${misspelledName(typo, ["command", "url"])}" instead of "${typo}"`;
+    return wrong(`has neither "command" nor "url"; ${hint}`);
+  }
   if (type === "unknown") {
     return wrong(`has the type ${JSON.stringify(value["type"])}, which is not supported; use "stdio", "http" or "sse"`);
   }
@@ -22,6 +29,24 @@ export function checkServerConfig(value: unknown): CheckedServer {
   }
   if (type === "own") return { ok: true, config: { type, server: value["server"] as OwnMcpServer, timeout } };
   return type === "stdio" ? checkStdio(value, timeout) : checkWeb(value, { type, timeout });
+}
+
+/**
+ * Checks an entry in `mcpServers` and replaces its variables. Returns the configuration, or a message that continues a
+ * sentence about the server and does not end with a period.
+ */
+export function readServerConfig(value: unknown, environment: Environment): McpServerConfig | string {
+  const checked = checkServerConfig(value);
+  if (!checked.ok) return `its configuration ${checked.message}`;
+  const expanded = expandVariables(checked.config, environment);
+  if (!expanded.ok) {
+    const names = expanded.missing.join(", ");
+    return `its configuration uses environment variables that are not set: ${names}. Set them, or add a default such as \${${expanded.missing[0]}:-value}`;
+  }
+  const { config } = expanded;
+  if ("url" in config && !/^https?:$/.test(URL.canParse(config.url) ? new URL(config.url).protocol : ""))
+    return 'its "url" is not valid; it must begin with http:// or https://';
+  return config;
 }
 
 /** Returns true if a configuration starts a process, so that the server runs where the workspace is. */

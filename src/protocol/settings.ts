@@ -205,6 +205,8 @@ export interface SettingsOrigin {
   readonly scope: SettingsScope;
   /** Absent if the value is not from a file. */
   readonly file?: string | undefined;
+  /** Line of the value in the file, starting at 1. Absent for strings in lists. */
+  readonly line?: number | undefined;
 }
 
 /** A line in a `permissions.jsonc` file, with its origin. */

@@ -4,6 +4,7 @@ import {
   errorCode,
   isRecord,
   matchId,
+  parseJsonc,
   plural,
   UserError,
   withFileLock,
@@ -63,6 +64,8 @@ export function openSchedules(path: string): ScheduleStore {
     await withFileLock(path, async () => {
       const schedules = change(readEntries(path));
       await writeAtomically(path, `${JSON.stringify({ version: 1, schedules }, null, 2)}\n`);
+    }).catch((error: unknown) => {
+      throw error instanceof UserError || errorCode(error) === undefined ? error : unwritable(path, error);
     });
   }
 
@@ -127,11 +130,22 @@ function readEntries(path: string): readonly Schedule[] {
   try {
     parsed = JSON.parse(text);
   } catch (error) {
+    const read = parseJsonc(text);
+    if ("error" in read) throw damaged(`${path}:${read.error.line}:${read.error.column}`, read.error.message);
     throw damaged(path, describeError(error));
   }
   if (!isRecord(parsed) || parsed["version"] !== 1 || !Array.isArray(parsed["schedules"]))
     throw damaged(path, "its format is unknown");
   return parsed["schedules"] as readonly Schedule[];
+}
+
+function unwritable(path: string, cause: unknown): UserError {
+  return new UserError(`${path} can't be written: ${describeError(cause)}`, {
+    code: "schedule",
+    exitCode: 2,
+    cure: "Make the state directory writable, or set RETINUE_HOME to another one.",
+    cause,
+  });
 }
 
 function damaged(path: string, reason: string): UserError {

@@ -3,6 +3,7 @@
 // Called by: worker, app.
 export { checkSettings, type UnknownKey } from "./check-settings.ts";
 export { isBackgroundOff } from "./environment-settings.ts";
+export { lineOf } from "./file-rules.ts";
 export { hashApproval } from "./limit-project.ts";
 export type { LoadSettingsOptions } from "./load-settings.ts";
 export { loadSettings, readSettings } from "./load-settings.ts";

@@ -6,6 +6,7 @@ import {
   type SettingsOrigin,
   type SettingsScope,
 } from "../protocol/index.ts";
+import { lineOf } from "./file-rules.ts";
 
 export interface SettingsLayer {
   readonly scope: SettingsScope;
@@ -26,13 +27,13 @@ export interface MergedSettings {
  */
 export function mergeSettings(layers: readonly SettingsLayer[]): MergedSettings {
   const root: Branch = { kind: "branch", children: new Map() };
-  for (const layer of layers) addLayer(root, layer.values, layer);
+  for (const layer of layers) addLayer(root, layer.values, { source: layer, keys: [] });
   const origins: SettingsOrigin[] = [];
   const settings = build(root, { path: "", origins });
   return { settings: settings as unknown as Settings, origins: Object.freeze(origins) };
 }
 
-type Source = Pick<SettingsLayer, "scope" | "file">;
+type Source = Pick<SettingsLayer, "scope" | "file" | "text">;
 type Node = Branch | { readonly kind: "list"; readonly items: Leaf[] } | Leaf;
 interface Branch {
   readonly kind: "branch";
@@ -42,31 +43,53 @@ interface Leaf {
   readonly kind: "leaf";
   readonly value: unknown;
   readonly source: Source;
+  readonly line?: number | undefined;
 }
 
-function addLayer(branch: Branch, values: Readonly<Record<string, unknown>>, source: Source): void {
+interface Position {
+  readonly source: Source;
+  /** Keys that lead to the values. */
+  readonly keys: readonly string[];
+}
+
+function addLayer(branch: Branch, values: Readonly<Record<string, unknown>>, { source, keys: above }: Position): void {
+  const { text } = source;
   for (const [key, value] of Object.entries(values)) {
     if (value === undefined) continue;
+    const keys = [...above, key];
     const before = branch.children.get(key);
     if (Array.isArray(value)) {
       const items = before?.kind === "list" ? before.items : [];
       const known = new Set(items.map((item) => item.value));
       // A repeated rule belongs to the first scope that contains it.
-      for (const item of value) if (!known.has(item)) items.push({ kind: "leaf", value: item, source });
+      for (const item of value) {
+        if (known.has(item)) continue;
+        const line = text !== undefined && isRecord(item) ? lineOf(text, [...keys, ...distinctive(item)]) : undefined;
+        items.push({ kind: "leaf", value: item, source, line });
+      }
       branch.children.set(key, { kind: "list", items });
     } else if (typeof value === "object" && value !== null) {
       const child: Branch = before?.kind === "branch" ? before : { kind: "branch", children: new Map() };
       branch.children.set(key, child);
-      addLayer(child, value as Record<string, unknown>, source);
-    } else branch.children.set(key, { kind: "leaf", value, source });
+      addLayer(child, value as Record<string, unknown>, { source, keys });
+    } else {
+      const line = text === undefined ? undefined : lineOf(text, keys);
+      branch.children.set(key, { kind: "leaf", value, source, line });
+    }
   }
+}
+
+/** Returns the first key of an object in a list and its value, by which it is found in the text. */
+function distinctive(item: Readonly<Record<string, unknown>>): readonly string[] {
+  const [key, value] = Object.entries(item).find(([, each]) => typeof each === "string") ?? [];
+  return key === undefined ? [] : [key, String(value)];
 }
 
 function build(node: Node, { path, origins }: { path: string; origins: SettingsOrigin[] }): unknown {
   if (node.kind === "leaf") {
     const value = freezeDeeply(node.value) as JsonValue;
     const { scope, file } = node.source;
-    origins.push(Object.freeze({ path, value, scope, file }));
+    origins.push(Object.freeze({ path, value, scope, file, line: node.line }));
     return value;
   }
   if (node.kind === "list") {

@@ -3,6 +3,7 @@ import { isRecord, nearest, parseJsonc } from "../lib/index.ts";
 import {
   type Approval,
   type Effect,
+  hookEvents,
   isKnownTool,
   type Rule,
   readHookEntries,
@@ -62,7 +63,8 @@ function broken(...problems: readonly string[]): ParsedFile {
 
 function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): ParsedFile {
   const { path, scope, text } = file;
-  if (!isRecord(value)) return broken(`${path}: settings must be an object: { … }`);
+  if (!isRecord(value))
+    return broken(`${path}:1: settings must be an object. Write { "model": "…" }, or delete the file.`);
   const readable = mapRules(value, ruleText);
   const limited =
     file.inside === undefined
@@ -115,8 +117,16 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
 function hookNotices(hooks: unknown, path: string, text: string): string[] {
   if (hooks === undefined) return [];
   return readHookEntries(hooks).problems.map(
-    ({ event = "hooks", message }) => `${path}:${lineOf(text, ["hooks", event])}: ${message}`,
+    ({ event = "hooks", message }) => `${path}:${lineOf(text, ["hooks", event])}: ${message} ${hookAdvice(event)}`,
   );
+}
+
+function hookAdvice(event: string): string {
+  const isKnown = (hookEvents as readonly string[]).includes(event);
+  if (isKnown || event === "hooks")
+    return 'Write { "matcher": "Bash", "hooks": [{ "type": "command", "command": "…" }] }.';
+  const [meant] = nearest(event, hookEvents);
+  return meant === undefined ? `The events are ${hookEvents.join(", ")}.` : `Did you mean "${meant}"?`;
 }
 
 /** Reports names in `subagents.blockedTools` that do not belong to any tool. */

@@ -22,6 +22,7 @@ import {
   createTrustStore,
   hashApproval,
   type LoadSettingsOptions,
+  lineOf,
   loadSettings,
   readSettings,
 } from "../settings/index.ts";
@@ -179,7 +180,8 @@ function readProjectServers({ cwd, levels, approvedHash }: ProjectServersOptions
     for (const [name, value] of Object.entries(read.servers)) {
       if (Object.hasOwn(servers, name)) continue;
       Object.defineProperty(servers, name, { value, enumerable: true });
-      origins.push({ path: `mcpServers.${name}`, value, scope: "project", file });
+      const line = lineOf(read.text, [SERVERS_KEY, name]);
+      origins.push({ path: `mcpServers.${name}`, value, scope: "project", file, line });
     }
   }
   return { servers, origins, notices, approvals, untrusted };
@@ -188,7 +190,9 @@ function readProjectServers({ cwd, levels, approvedHash }: ProjectServersOptions
 const SERVERS_FILE = ".mcp.json";
 const SERVERS_KEY = "mcpServers";
 
-type ReadServers = { readonly servers: Readonly<Record<string, JsonObject>> } | { readonly problem: string };
+type ReadServers =
+  | { readonly servers: Readonly<Record<string, JsonObject>>; readonly text: string }
+  | { readonly problem: string };
 
 /** Maximum size of a file; a larger one is a mistake or an attack. */
 const MAX_BYTES = 1_000_000;
@@ -216,7 +220,7 @@ function parseServers(text: string, file: string): ReadServers {
     const form = `{ "mcpServers": { "name": { "command": "…" } } }`;
     return { problem: `${file} has no valid "mcpServers". Write ${form}.` };
   }
-  return { servers: entries as Record<string, JsonObject> };
+  return { servers: entries as Record<string, JsonObject>, text };
 }
 
 function notApproved(file: string, { path, isNew }: { readonly path: string; readonly isNew: boolean }): string {

@@ -1,4 +1,4 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createPlace, type Ended, resultOf, retinue, serve } from "./command-line.ts";
@@ -25,6 +25,52 @@ it("additional directories that are relative or missing are reported in runs and
     expect(stdout + stderr).toContain(`${start} "/no/such/directory", which does not exist`);
     expect(stdout + stderr).not.toContain(`contains "${place.cwd}"`);
   }
+});
+
+it("broken MCP servers and hook matchers are reported with their lines in runs and in doctor", async () => {
+  const place = createPlace();
+  mkdirSync(place.home);
+  const file = join(place.home, "settings.json");
+  const entry = (matcher: string) => ({ matcher, hooks: [{ type: "command", command: "true" }] });
+  const settings = {
+    mcpServers: { a: { comand: "x" }, b: { command: "no-such-program" }, c: { url: "htp:/x" } },
+    hooks: { PreToolUse: [entry("Edit"), entry("Baash"), entry("Bash(")], PreTolUse: [entry("Bash")] },
+  };
+  const written = JSON.stringify(settings, null, 2);
+  writeFileSync(file, written);
+  const lineWith = (text: string) => 1 + written.split("\n").findIndex((line) => line.includes(text));
+  const run = await retinue(["-p", "hello"], place);
+  const { stdout } = await retinue(["doctor"], place);
+  for (const text of [run.stderr, stdout]) {
+    expect(text).toContain(`${file}:4: The MCP server "a" can't be used`);
+    expect(text).toContain('write "command" instead of "comand"');
+    expect(text).toContain(`${file}:7: The MCP server "b"`);
+    expect(text).toContain(`${file}:10: The MCP server "c" can't be used: its "url" is not valid`);
+    expect(text).toContain(`${file}:${lineWith('"Baash"')}: The matcher of the PreToolUse hook "true" names "Baash"`);
+    expect(text).toMatch(/settings\.json:\d+: Unknown hook event "PreTolUse"; .* Did you mean "PreToolUse"\?/);
+    expect(text.match(/The MCP server "/g)).toHaveLength(3);
+  }
+  expect(stdout).toContain(
+    `${file}:${lineWith('"Bash("')}: The matcher of the PreToolUse hook "true" (Bash() is not a`,
+  );
+});
+
+it("damaged, incomplete and unusable schedules are reported in doctor", async () => {
+  const place = createPlace();
+  mkdirSync(place.home);
+  const file = join(place.home, "schedules.json");
+  expect((await retinue(["doctor"], place)).stdout).not.toContain("schedules");
+  await retinue(["schedule", "add", "every day 7:00", "-p", "x"], place);
+  expect((await retinue(["doctor"], place)).stdout).toMatch(/✓ schedules +1 in /);
+  writeFileSync(file, readFileSync(file, "utf8").replace(/"cwd": ".*"/, '"cwd": "/no/such/directory"'));
+  expect((await retinue(["doctor"], place)).stdout).toMatch(/! schedules +\w+ can't start: \/no\/such\/directory/);
+  writeFileSync(file, '{ "version": 1,\n "schedules": [{}] }');
+  expect((await retinue(["doctor"], place)).stdout).toMatch(/! schedules .*1 incomplete schedule/);
+  writeFileSync(file, '{ "version": 1,\n "schedules": }');
+  expect(await retinue(["doctor"], place)).toMatchObject({
+    code: 1,
+    stdout: expect.stringContaining(`${file}:2:15 can't be read: expected a value`),
+  });
 });
 
 describe("bad usage", () => {
@@ -122,6 +168,12 @@ describe("bad configuration is reported:", () => {
   it.runIf(process.platform === "linux")("a state directory that is not writable", async () => {
     const run = await retinue(["-p", "x"], { ...createPlace(), environment: { RETINUE_HOME: "/sys/kernel/retinue" } });
     expectComplaint(run, { code: 2, says: /state directory \/sys\/kernel\/retinue\b.*RETINUE_HOME/ });
+  });
+
+  it.runIf(process.platform === "linux")("a state directory in which no schedule can be stored", async () => {
+    const words = ["schedule", "add", "every day 7:00", "-p", "x"];
+    const run = await retinue(words, { ...createPlace(), environment: { RETINUE_HOME: "/sys/kernel/retinue" } });
+    expectComplaint(run, { code: 2, says: /\/sys\/kernel\/retinue\/schedules\.json can't be written.*RETINUE_HOME/ });
   });
 
   it.each([["-p", "x"], ["agents", "list"], ["doctor"]])("a deleted current directory: %s", async (...words) => {

@@ -3,9 +3,11 @@ import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs"
 import { tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { installedPlugins, isPluginProblem } from "../../definitions/index.ts";
+import { checkMatcher } from "../../hooks/index.ts";
 import { describeError, errorCode, formatBytes, homeDirectory, nearest, plural } from "../../lib/index.ts";
+import { readServerConfig } from "../../mcp/index.ts";
 import { listModels, type ProviderChoice, resolveProvider } from "../../model/index.ts";
-import type { ProjectSettings, Settings } from "../../protocol/index.ts";
+import type { JsonObject, ProjectSettings, Settings } from "../../protocol/index.ts";
 import { findRipgrep, type Search, searchEngineFor } from "../../tools/index.ts";
 import { checkHome } from "../../transcript/index.ts";
 import { readProjectSettings, sandboxSettings } from "../../worker/index.ts";
@@ -13,6 +15,8 @@ import { createSandbox } from "../../workspace/index.ts";
 import { loadAgentCatalog } from "../agents/agent-catalog.ts";
 import { hasUnreadAgents, isAbout, seeWhy, settingsProblems, unloadedSummary } from "../agents/agent-diagnostics.ts";
 import type { Environment } from "../directories.ts";
+import { settingsHooks } from "../opening/session-hooks.ts";
+import { settingPath, settingPlace } from "../settings/setting-place.ts";
 import { VERSION } from "../version.ts";
 import { ruleProblems } from "./permissions.ts";
 
@@ -60,6 +64,8 @@ export async function checkInstallation(options: InstallationOptions): Promise<r
     checkTrust(loaded),
     ...agents,
     ...checkPlugins(home),
+    ...checkHooks(loaded),
+    ...checkServers(loaded, environment),
     checkProvider(choice),
     ...connection,
     checkRipgrep(environment),
@@ -148,6 +154,51 @@ function checkPlugins(home: string): readonly Finding[] {
   if (findings.length > 0 || plugins.length === 0) return findings;
   const enabled = plugins.filter(({ state }) => state === "enabled").length;
   return [{ name, status: "ok", found: `${enabled} of ${plugins.length} enabled` }];
+}
+
+/** Checks the matchers of the hooks in settings. If there are no hooks, there is nothing to report. */
+function checkHooks({ settings, origins }: ProjectSettings): readonly Finding[] {
+  const name = "hooks";
+  const { hooks } = settingsHooks(settings, origins);
+  const findings = hooks
+    .flatMap((hook) => checkMatcher(hook))
+    .map((found): Finding => ({ name, status: "warn", found, cure: "Correct the matcher." }));
+  return findings.length > 0 || hooks.length === 0
+    ? findings
+    : [{ name, status: "ok", found: `${hooks.length} in settings` }];
+}
+
+/** Checks the configurations of MCP servers, without starting them. If there are none, there is nothing to report. */
+function checkServers({ settings, origins }: ProjectSettings, environment: Environment): readonly Finding[] {
+  const name = "mcp";
+  const servers = Object.entries(settings.mcpServers ?? {}).filter(([, config]) => config["disabled"] !== true);
+  const findings = servers.flatMap(([server, config]): Finding[] => {
+    const problem = serverProblem(config, environment);
+    if (problem === undefined) return [];
+    const place = settingPlace(settingPath("mcpServers", server), origins);
+    const found = `${place === undefined ? "" : `${place}: `}The MCP server "${server}" can't be used: ${problem.found}.`;
+    return [{ name, status: "warn", found, cure: problem.cure }];
+  });
+  if (findings.length > 0 || servers.length === 0) return findings;
+  return [{ name, status: "ok", found: `${plural(servers.length, "server")} configured; a run starts them` }];
+}
+
+interface ServerProblem {
+  readonly found: string;
+  readonly cure: string;
+}
+
+function serverProblem(written: JsonObject, environment: Environment): ServerProblem | undefined {
+  const config = readServerConfig(written, environment);
+  if (typeof config === "string") return { found: config, cure: "Correct the configuration." };
+  if (config.type !== "stdio") return undefined;
+  const { command, env } = config;
+  const isPath = command.includes("/");
+  // A relative path depends on the directory in which the server starts.
+  const isFound = isPath ? !isAbsolute(command) || usable(command) : onPath(command, { ...environment, ...env });
+  if (isFound) return undefined;
+  const found = isPath ? `${command} is not a program` : `there is no program "${command}" in PATH`;
+  return { found, cure: "Install the program, or correct the command." };
 }
 
 function chooseProvider({ environment, provider, model }: InstallationOptions, settings: Settings): ProviderChoice {

@@ -13,6 +13,7 @@ import {
   type Settings,
   type SettingsOrigin,
 } from "../../protocol/index.ts";
+import { placeOf } from "../settings/setting-place.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionHookOptions, SessionOptions } from "./session-options.ts";
 
@@ -94,7 +95,8 @@ function pluginHooks({ hooks, notices }: PluginParts): ConfiguredHooks {
   return { hooks: hooks.map((hook) => ({ kind: "command", source: "plugin", ...hook })), notices };
 }
 
-function settingsHooks(
+/** Returns the hooks in settings files, each with its place. */
+export function settingsHooks(
   { hooks: value = {}, disableAllHooks }: Settings,
   origins: readonly SettingsOrigin[] | undefined,
 ): ConfiguredHooks {
@@ -103,14 +105,16 @@ function settingsHooks(
   const read = Object.entries(value).flatMap(([event, entries]) =>
     (Array.isArray(entries) ? entries : [entries]).flatMap((entry, index) => {
       const path = `hooks.${event}${Array.isArray(entries) ? `[${index}]` : ""}`;
-      const scopes = scopesOf({ entry, path }, origins);
+      const found = originsOf({ entry, path }, origins);
+      const scopes = found.map(({ scope }) => scope);
       if (disableAllHooks && (allAreOff || scopes.length === 0 || scopes.some((scope) => scope !== "managed")))
         return [];
       // A hook that is merged from several files is attributed to the least trusted of them.
       const isProject = scopes.some((scope) => scope === "project" || scope === "local");
       const source: HookSource = isProject ? "project" : "user";
       const { hooks, problems } = readHookEntries({ [event]: [entry] });
-      return { hooks: hooks.map((hook): Hook => ({ kind: "command", source, ...hook })), problems };
+      const where = placeOf(found[0]);
+      return { hooks: hooks.map((hook): Hook => ({ kind: "command", source, where, ...hook })), problems };
     }),
   );
   // Problems in settings files were reported when the files were read.
@@ -119,17 +123,15 @@ function settingsHooks(
 }
 
 /**
- * Returns the scopes of the files that contain an entry. A list entry is also found by its value, because the program
+ * Returns the places in files that contain an entry. A list entry is also found by its value, because the program
  * may have changed the list. An entry that is not in a list has one origin for each of its parts.
  */
-function scopesOf(
+function originsOf(
   { entry, path }: { readonly entry: unknown; readonly path: string },
   origins: readonly SettingsOrigin[] = [],
-): readonly SettingsOrigin["scope"][] {
+): readonly SettingsOrigin[] {
   const isPart = (at: string): boolean => at === path || at.startsWith(`${path}.`) || at.startsWith(`${path}[`);
-  return origins
-    .filter((each) => isPart(each.path) || (isRecord(entry) && each.value === entry))
-    .map(({ scope }) => scope);
+  return origins.filter((each) => isPart(each.path) || (isRecord(entry) && each.value === entry));
 }
 
 function functionHooks(functions: SessionHookOptions = {}): readonly Hook[] {

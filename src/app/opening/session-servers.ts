@@ -10,6 +10,7 @@ import {
 } from "../../protocol/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
+import { settingPath, settingPlace } from "../settings/setting-place.ts";
 import { VERSION } from "../version.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -61,6 +62,11 @@ export function createSessionServers(
     report: options.onTrouble,
   });
 
+  const whereIs = (name: string): string | undefined =>
+    Object.hasOwn(options.mcpServers ?? {}, name)
+      ? undefined
+      : settingPlace(settingPath("mcpServers", name), options.settingsOrigins);
+
   async function connect(uses: readonly McpServerUse[], client: ServerClient): Promise<McpConnection> {
     if (uses.length === 0) return noConnection;
     const { owner, signal, root } = client;
@@ -96,7 +102,7 @@ export function createSessionServers(
   return {
     connectMain: (own, signal = new AbortController().signal) => {
       const others = Object.keys(configured).filter((name) => own.every((use) => use.name !== name));
-      const uses = [...others.map((name) => ({ name })), ...own];
+      const uses = [...others.map((name) => ({ name, where: whereIs(name) })), ...own];
       return connect(uses, { owner: MAIN_AGENT, signal, root: cwd });
     },
     connect,
@@ -125,7 +131,7 @@ function divide(
   return {
     onWorker: uses
       .filter((use) => !isHere(use))
-      .map((use) => ({ name: use.name, config: configOf(use) as JsonObject })),
+      .map((use) => ({ name: use.name, config: configOf(use) as JsonObject, where: use.where })),
     here: uses.filter(isHere),
   };
 }

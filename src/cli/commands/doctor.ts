@@ -1,5 +1,8 @@
+import { existsSync } from "node:fs";
+import { join } from "node:path";
 import { checkInstallation, type Finding, stateDirectory } from "../../app/index.ts";
-import { stripControls } from "../../lib/index.ts";
+import { stripControls, UserError } from "../../lib/index.ts";
+import { openSchedules } from "../../schedules/index.ts";
 import type { CodeCache } from "../code-cache.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
@@ -22,6 +25,7 @@ export async function doctor(argv: readonly string[], codeCache: CodeCache): Pro
   });
   const findings = [
     ...examined.map((each) => ({ ...each, found: withFlags(each.found) })),
+    ...examineSchedules(stateDirectory(process.env)),
     examineCodeCache(codeCache),
   ];
   const output = createOutput(process.stdout);
@@ -58,6 +62,30 @@ export function parseDoctor(argv: readonly string[]): DoctorCommand | HelpReques
     model: options.value("model"),
     settings: options.value("settings"),
   };
+}
+
+/** Checks the schedules. If there are none, there is nothing to report. */
+function examineSchedules(home: string): readonly Finding[] {
+  const name = "schedules";
+  try {
+    const store = openSchedules(join(home, "schedules.json"));
+    const all = store.list();
+    const findings = [
+      ...store.problems().map((found): Finding => ({ name, status: "warn", found, cure: "Correct the file." })),
+      ...all
+        .filter(({ cwd }) => !existsSync(cwd))
+        .map(({ id, cwd }): Finding => {
+          const cure = `Restore the directory, or run "retinue schedule remove ${id}".`;
+          return { name, status: "warn", found: `${id} can't start: ${cwd} does not exist`, cure };
+        }),
+    ];
+    if (findings.length > 0 || all.length === 0) return findings;
+    return [{ name, status: "ok", found: `${all.length} in ${join(home, "schedules.json")}` }];
+  } catch (error) {
+    if (!(error instanceof UserError)) throw error;
+    const { message, cure = "Correct the file." } = error;
+    return [{ name, status: "fail", found: message, cure }];
+  }
 }
 
 function examineCodeCache({ file, target, problem }: CodeCache): Finding {

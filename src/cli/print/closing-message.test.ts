@@ -1,8 +1,15 @@
 import { describe, expect, it } from "vitest";
 import { created, fromAgent, runEnded, started } from "../../client/view/agent-events.test-support.ts";
-import type { RunEnd } from "../../protocol/index.ts";
+import type { RunEnd, RunResult, SessionId } from "../../protocol/index.ts";
 import { createAgentViews } from "../progress/agent-views.ts";
-import { acceptanceFailure, incompleteLines, interruptMessage, resumePrompt, stoppedLines } from "./closing-message.ts";
+import {
+  acceptanceFailure,
+  closingMessage,
+  incompleteLines,
+  interruptMessage,
+  resumePrompt,
+  stoppedLines,
+} from "./closing-message.ts";
 
 function endedAgents(count: number, end: Partial<RunEnd>, above: readonly string[] = []) {
   const views = createAgentViews();
@@ -44,6 +51,13 @@ describe("agents that did not finish", () => {
     expect(resumePrompt(endedAgents(1, {}))).toBeUndefined();
     expect(resumePrompt(endedAgents(1, cut, ["a9"]))).toBeUndefined();
   });
+});
+
+it("leaves out the limit that ended the run in the command that continues it", () => {
+  const result = { ...runEnded(cut), text: "", facts: { agentsCut: 0 } } as unknown as RunResult;
+  const repeated = "--max-turns 1 --trust";
+  const context = { sessionId: "01ab" as SessionId, repeated, agents: [], wasReported: () => false };
+  expect(closingMessage(result, context)).toContain("To continue: retinue -p --resume 01ab --max-turns … --trust\n");
 });
 
 function someAgents(count: number, end?: Parameters<typeof runEnded>[0]) {

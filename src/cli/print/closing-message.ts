@@ -54,6 +54,7 @@ function endMessage(result: RunResult, context: ClosingContext): string {
  * Leaves out the value of a limit that the run reached, because with the same limit the next run would end immediately.
  */
 function withoutReachedLimit(repeated: string, { reason, message = "" }: RunResult): string {
+  if (reason === "max_turns") return repeated.replace(/--max-turns \S+/, "--max-turns …");
   if (reason !== "budget") return repeated;
   return repeated.replace(/(--max-[a-z]+) \S+/g, (given, option) =>
     withFlags(message).includes(option) ? `${option} …` : given,

@@ -31,6 +31,8 @@ export interface AgentBudget {
 export interface McpServerUse {
   readonly name: string;
   readonly config?: JsonObject | undefined;
+  /** File and line of the configuration, for messages. */
+  readonly where?: string | undefined;
 }
 
 /** An agent file without its body, so that a large catalog fits in memory. */
