@@ -210,7 +210,7 @@ it("reports a damaged file once, and never overwrites it", async () => {
   await checkAt("07:00:05");
   await checkAt("07:00:20");
   expect(reports).toHaveLength(1);
-  expect(reports[0]).toContain("schedules.json can't be read");
+  expect(reports[0]).toContain("schedules.json:1:16 can't be read");
   await expect(store.add(schedule({ id: "s2" }))).rejects.toThrow(/can't be read/);
   expect(readFileSync(path, "utf8")).toBe('{"version": 1, "sched');
 });

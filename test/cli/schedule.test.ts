@@ -104,7 +104,7 @@ describe("retinue schedule", () => {
     const file = join(place.home, "schedules.json");
     writeFileSync(file, "{");
     const { code, stderr } = await retinue(["schedule", "add", "hourly", "-p", "x"], place);
-    expect(stderr).toMatch(/schedules\.json can't be read: .*Restore the file, or delete it/s);
+    expect(stderr).toMatch(/schedules\.json:1:2 can't be read: .*Restore the file, or delete it/s);
     expect(code).toBe(2);
     expect(readFileSync(file, "utf8")).toBe("{");
   });
