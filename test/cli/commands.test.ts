@@ -87,7 +87,7 @@ describe("retinue doctor", () => {
     const server = await serve([], { models: ["claude-sonnet-5-5"] });
     const run = await retinue(["doctor", "--model", "claude-sonnet-5-5"], { ...place, server });
     expect(run.stdout).toContain("key from ANTHROPIC_API_KEY");
-    expect(run.stdout).toContain("offers claude-sonnet-5-5");
+    expect(run.stdout).toContain("lists the model claude-sonnet-5-5");
     expect(run.stdout + run.stderr).not.toContain("sk-test-secret");
     expect(run.code).toBe(0);
   });

@@ -232,7 +232,7 @@ describe("an error message", () => {
     expect(await failure(() => session.subagents.start("Explore", "x", { abortSignal: 1 } as never))).toBe(
       'session.subagents.start has no option "abortSignal". Use signal.',
     );
-    expect(await opening({ mcpServers: { a: { cmd: "a" } } })).toMatch("unknown field cmd. Did you mean command?");
+    expect(await opening({ mcpServers: { a: { cmd: "a" } } })).toMatch('unknown field "cmd". Did you mean command?');
     await session.close();
   });
 

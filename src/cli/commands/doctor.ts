@@ -25,7 +25,10 @@ export async function doctor(argv: readonly string[], codeCache: CodeCache): Pro
   });
   const findings = [
     ...examined.map((each) => ({ ...each, found: withFlags(each.found) })),
-    ...examineSchedules(stateDirectory(process.env)),
+    // If the state directory can't be used, that is already reported.
+    ...(examined.some(({ name, status }) => name === "state" && status === "fail")
+      ? []
+      : examineSchedules(stateDirectory(process.env))),
     examineCodeCache(codeCache),
   ];
   const output = createOutput(process.stdout);
