@@ -139,7 +139,7 @@ function readHello(value: unknown, version: string): Hello {
     value["sessions"].every(isHeldSession) &&
     [hello.name, hello.machine, hello.ledger, hello.instance, hello.version, hello.facts.platform].every(isPlain) &&
     isText(hello.facts.root) &&
-    // Accepts the absolute paths of all systems.
+    // Accepts absolute paths from any operating system.
     win32.isAbsolute(hello.facts.root);
   if (isComplete && speaksWith(hello.protocol)) return hello;
   const theirs = isComplete ? hello.version : "unknown";

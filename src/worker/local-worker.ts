@@ -225,8 +225,8 @@ function createEnvironmentFacts(options: EnvironmentFactsOptions): EnvironmentFa
 }
 
 /**
- * Trust in a directory does not extend to a repository whose root is above it. The worktrees of a trusted repository
- * are trusted, too.
+ * Trust in a directory does not extend to a repository whose root is above it. A trusted repository's worktrees are
+ * also trusted.
  */
 function isRepositoryTrusted({ root, home }: EnvironmentFactsOptions): boolean {
   const top = repositoryRoot(root);

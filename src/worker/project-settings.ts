@@ -247,7 +247,7 @@ export async function keepRule(rule: string, options: KeepOptions): Promise<stri
 
 /**
  * Adds a rule to a settings file. The user has seen the rule, so if the rest of the file was approved, the changed file
- * is approved, too.
+ * is also approved.
  */
 async function addRule(rule: string, file: string, options: KeepOptions): Promise<string> {
   const { home, cwd, files } = options;

@@ -8,7 +8,7 @@ export type Random = () => number;
 /** The calls in one of the model's answers, in order. */
 type Step = readonly ToolPart[];
 
-/** Text in every call that the flags below forbid. */
+/** Text that every forbidden call contains. The flags below forbid these calls. */
 export const FORBIDDEN = "forbidden";
 
 /** Flags that allow all calls except those that are meant to be denied. */

@@ -220,7 +220,7 @@ it("an agent that got a report from TaskOutput gets no notice with the same repo
   expect(mainLines({ home, cwd }, sessionId).some(({ type }) => type === "notices.delivered")).toBe(false);
 });
 
-it("TaskOutput without an id lists the agents, with their text so far", async () => {
+it("TaskOutput without an id lists the agents, with what they have written so far", async () => {
   const call = (name: string, input = {}) => ({ name, input });
   const watch = { task_id: "watch" };
   const { promise: said, keep: say } = promised();

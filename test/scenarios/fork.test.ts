@@ -99,7 +99,7 @@ describe("a fork", () => {
 });
 
 describe("a fork over the other wire format", () => {
-  it("has the same bytes as its origin and its siblings, too", async () => {
+  it("also has the same bytes as its origin and its siblings", async () => {
     const on = await stage(
       {
         MAIN: saying({ content: [read] }, { content: [forkCall("ONE: a"), forkCall("TWO: b")] }, { content: "Both." }),

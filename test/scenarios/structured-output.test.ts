@@ -209,7 +209,7 @@ describe("the correction of an answer", () => {
     ]);
   });
 
-  it("fails if the server rejects it without a schema, too", async () => {
+  it("fails if the server rejects it even without a schema", async () => {
     const refusals = [1, 2].map(() => ({ kind: "status", status: 400 }) as const);
     const script: Step[] = [{ reply: { content: "It is 12." } }, { reply: { content: "" }, faults: refusals }];
     const { server, session, close } = await serve("openai", script);

@@ -284,7 +284,7 @@ describe.skipIf(!hasTmux)("running agents", () => {
       await again.waitFor(/✓ general-purpose look at one/);
     });
 
-    it("stay as they are, if the user stays", async () => {
+    it("keep running if the user decides to stay", async () => {
       const { server } = await scene("one");
       const terminal = await quit(server);
       await terminal.press("c");

@@ -30,7 +30,10 @@ const behaviors: readonly McpBehavior[] = [
   { oddTools: true, slowStartMs: 20 },
 ];
 
-/** Q9 and R7: many agents in sequence, each with its own stdio server, leave no processes and no memory growth. */
+/**
+ * Q9 and R7: many agents in sequence, each with its own stdio server, leave no processes behind and cause no memory
+ * growth.
+ */
 export const mcpServers: Campaign = async (options) => {
   const program = buildMcpServer();
   const servers = createTestServers({});

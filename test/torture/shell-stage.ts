@@ -14,7 +14,7 @@ import {
 import { dirname, join } from "node:path";
 import { createHostileRepository } from "./hostile-repository.ts";
 
-/** Everything that a command line could change or reveal: a project, a home directory, and files outside of both. */
+/** Everything that a command line could change or reveal: a project, a home directory, and files outside both. */
 export interface Stage {
   readonly top: string;
   readonly root: string;

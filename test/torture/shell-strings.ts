@@ -8,7 +8,7 @@ import { disguised, operandWord } from "./shell-words.ts";
 
 /**
  * Returns a command line as people, models and attackers may write it: from the argument model, from a grammar of the
- * shell, or spliced from known rows. `{CANARY}` and `{TOP}` stand for paths of a stage.
+ * shell, or spliced from known rows. `{CANARY}` and `{TOP}` are placeholders for paths in a stage.
  */
 export function shellString(random: Random): string {
   const roll = random();

@@ -200,7 +200,7 @@ describe("the web view", () => {
     await page.keyboard.press("ArrowRight");
     await expect.poll(() => bar.textContent()).toMatch(/^cart, Read src\/cart\/price\.ts, /);
     const call = page.locator(".call", { hasText: "Read" });
-    // The tip shows what was chosen to sighted users too, and stays in its place when the timeline is zoomed.
+    // The tip also shows sighted users what was chosen, and stays in place when the timeline is zoomed.
     const tip = page.locator(".tip");
     await tip.getByText("Read src/cart/price.ts").waitFor();
     const legend = page.locator(".time-head");

@@ -65,7 +65,7 @@ function foldEvent(usage: SessionUsage, { agentId, event }: ViewUpdate): Session
   }
 }
 
-/** Adds spending outside of turns, such as a summary, to the previous turn. */
+/** Adds spending outside turns, such as for a summary, to the previous turn. */
 function withSpending(usage: SessionUsage, spent: Usage, costUsd = 0): SessionUsage {
   const last = usage.turns.at(-1);
   const change = { usage: spent, costUsd };

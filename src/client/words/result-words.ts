@@ -7,7 +7,10 @@ import { endWords } from "./words.ts";
 /** A call and its result, if it has one. */
 export type EndedCall = Pick<CallPart, "name" | "result" | "approval">;
 
-/** Summarizes the result of a call: `84 lines`, `14 matches`, `+6 −9`. For a failure, the first line of its message. */
+/**
+ * Summarizes the result of a call: `84 lines`, `14 matches`, `+6 −9`. For a failed call, returns the first line of its
+ * message.
+ */
 export function resultWords(call: EndedCall): string {
   const { result } = call;
   if (result === undefined) return "";

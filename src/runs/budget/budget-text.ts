@@ -6,7 +6,7 @@ export type BudgetLimit = "tokens" | "usd" | "turns" | "seconds" | "spawns" | "p
 
 /** State of one limit, in tokens, dollars, requests, seconds or agents. */
 export interface BudgetLine {
-  /** Owner of the limit: `session`, or the name of an agent. */
+  /** Owner of the limit: `session`, or an agent's name. */
   readonly owner: string;
   readonly limit: number;
   readonly used: number;
@@ -34,7 +34,7 @@ export interface LimitText {
 /** A limit that does not allow the request. */
 export interface RefusedLimit extends LimitText {
   readonly limit: BudgetLimit;
-  /** Owner of the limit: `session`, or the name of an agent. */
+  /** Owner of the limit: `session`, or an agent's name. */
   readonly owner: string;
 }
 

@@ -83,14 +83,14 @@ function occupy(limits: readonly SlotLimit[]): void {
   for (const limit of limits) limit.taken += 1;
 }
 
-/** The slot of one run. */
+/** A run's slot. */
 interface Occupancy {
   held: boolean;
   lent: number;
   returning: Promise<void> | undefined;
 }
 
-/** Slot of one agent. Taken when a run begins, and lent while the run waits for the agent's own subagents. */
+/** An agent's slot. It is taken when a run begins, and lent while the run waits for the agent's own subagents. */
 export class Slot {
   private readonly pool: SlotPool;
   private readonly limits: readonly SlotLimit[];

@@ -1,4 +1,4 @@
-/** An action that the user wants to happen when all agents have finished, such as leaving. */
+/** An action to perform when all agents have finished, such as leaving. */
 export interface Later {
   /** Says what will happen; undefined if nothing is planned. */
   readonly text: string | undefined;

@@ -7,7 +7,7 @@ import { shownPrompt } from "../typed-prompt.ts";
 
 /** The terminal for screen readers: everything is printed once, and only the user's input is drawn. */
 export interface PlainScreen {
-  /** Prints what has changed outside of the conversation, such as the queue. `top`: the layer that has the focus. */
+  /** Prints what has changed outside the conversation, such as the queue. `top`: the layer that has the focus. */
   speak(top: Layer | undefined): void;
   /** Draws the user's input: the prompt box, or the given layer's input. */
   draw(top: Layer | undefined): Drawing;

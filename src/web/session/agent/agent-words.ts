@@ -17,7 +17,7 @@ export function nameOf({ name, description, agentType }: Named): string {
 
 type Named = Pick<AgentView, "agentType"> & Partial<Pick<AgentView, "name" | "description">>;
 
-/** Returns the type of an agent, or an empty string if `nameOf` already returns it. */
+/** Returns an agent's type, or an empty string if `nameOf` already returns it. */
 export function typeOf(agent: Named): string {
   return nameOf(agent) === agent.agentType ? "" : agent.agentType;
 }
