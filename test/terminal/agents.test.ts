@@ -109,10 +109,9 @@ describe.skipIf(!hasTmux)("running agents", () => {
       await terminal.resize(columns, rows);
       await terminal.waitFor((screen) => new RegExp(`^─{${columns - 1}}$`, "m").test(screen));
     }
-    const screen = await terminal.screen();
+    const screen = await terminal.waitFor(/› MAIN: go\n\n {2}● waiting/);
     expect(screen.match(/waiting for 8 agents/g)).toHaveLength(1);
     expect(screen.match(/8 agents {2}8 working/g)).toHaveLength(1);
-    expect(screen).toMatch(/› MAIN: go\n\n {2}● waiting/);
   });
 
   it.skipIf(!hasScreen)("leave no old rows in GNU screen when the terminal becomes narrower", async () => {
@@ -134,7 +133,7 @@ describe.skipIf(!hasTmux)("running agents", () => {
       await terminal.resize(columns, 24);
       await terminal.waitFor((screen) => new RegExp(`^─{${columns - 1}}$`, "m").test(screen));
     }
-    const screen = await terminal.screen();
+    const screen = await terminal.waitFor(/2 agents {2}2 working[\s\S]*Enter queues ·/);
     expect(screen.match(/2 agents {2}2 working/g)).toHaveLength(1);
     expect(screen.match(/Enter queues ·/g)).toHaveLength(1);
   });
@@ -156,6 +155,7 @@ describe.skipIf(!hasTmux)("running agents", () => {
     await terminal.press("m");
     await terminal.waitFor("to general-purpose:");
     await say(terminal, "Hurry up");
+    await terminal.waitFor((screen) => !screen.includes("to general-purpose:"));
     await terminal.press("s");
     await terminal.waitFor("Stop general-purpose (look at two)?");
     await terminal.press("s");

@@ -107,6 +107,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     await terminal.waitFor("main › general-purpose (look at it) asks for approval");
     // The agent's transcript shows the request too.
     await terminal.press("Escape");
+    await terminal.waitFor("Tab answers");
     await terminal.press("C-u");
     await terminal.press("Down");
     await terminal.waitFor("Enter opens");
@@ -363,6 +364,7 @@ describe.skipIf(!hasTmux)("an agent's question", () => {
     await terminal.press("Space", "Down", "Space", "Enter");
     await terminal.waitFor("Other (3 of 3)");
     await terminal.press("3");
+    await terminal.waitFor("Esc back");
     await say(terminal, "Green, please");
     await terminal.waitFor("Thanks.");
     const said = await terminal.scrollback();

@@ -112,6 +112,7 @@ describe.skipIf(!hasTmux)("commands", () => {
     await say(terminal, "/agents");
     await terminal.waitFor("general-purpose");
     await terminal.type("explo");
+    await terminal.waitFor("agents  explo");
     await terminal.press("Enter");
     await terminal.waitFor(/Explore[\s\S]*built-in/);
     await say(terminal, "/nothing");

@@ -1,9 +1,7 @@
-import { execFile, execFileSync, spawnSync } from "node:child_process";
+import { execFileSync, spawn, spawnSync } from "node:child_process";
 import { randomBytes } from "node:crypto";
-import { promisify } from "node:util";
+import { createInterface } from "node:readline";
 import { isAlive } from "../../src/tools/shared/tool-context.test-support.ts";
-
-const execute = promisify(execFile);
 
 /** Whether tmux, in which these tests drive the real program, is installed. */
 export const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
@@ -44,6 +42,8 @@ export interface Tmux {
 
 const WAIT_MS = 20_000;
 const POLL_MS = 25;
+/** Least time between two keystrokes. A program treats what arrives at once as one key or as pasted text. */
+const TYPING_MS = 30;
 /** Time that a program has to end by itself when its terminal is closed. */
 const END_MS = 5_000;
 
@@ -61,11 +61,14 @@ export function startInTmux({ command, cwd, environment, columns = 80, rows = 24
   });
   const shown = execFileSync("tmux", [...base, "display-message", "-p", "#{pane_pid}"], { encoding: "utf8" });
   const pid = Number(shown);
-  const tmux = async (...words: readonly string[]): Promise<string> => {
-    const { stdout } = await execute("tmux", [...base, ...words], { maxBuffer: 64_000_000 });
-    return stdout;
-  };
+  const tmux = control(base);
   const screen = (): Promise<string> => tmux("capture-pane", "-p");
+  let lastSent = 0;
+  const send = async (...words: readonly string[]): Promise<void> => {
+    await new Promise((resolve) => setTimeout(resolve, lastSent + TYPING_MS - performance.now()));
+    await tmux("send-keys", ...words);
+    lastSent = performance.now();
+  };
   const until = async <Value>(look: () => Promise<Value | undefined>, what: () => string): Promise<Value> => {
     const end = Date.now() + WAIT_MS;
     for (;;) {
@@ -76,8 +79,8 @@ export function startInTmux({ command, cwd, environment, columns = 80, rows = 24
     }
   };
   return {
-    type: async (text) => void (await tmux("send-keys", "-l", text)),
-    press: async (...keys) => void (await tmux("send-keys", ...keys)),
+    type: (text) => send("-l", text),
+    press: (...keys) => send(...keys),
     paste: async (text, { isMarked = true } = {}) => {
       await tmux("set-buffer", "-b", "paste", text);
       await tmux("paste-buffer", ...(isMarked ? ["-p"] : []), "-b", "paste");
@@ -118,4 +121,49 @@ export function startInTmux({ command, cwd, environment, columns = 80, rows = 24
       }
     },
   };
+}
+
+/**
+ * Connects to a tmux server in control mode, in which one process sends all commands. Returns a function that sends a
+ * command and resolves with its output.
+ */
+function control(base: readonly string[]): (...words: readonly string[]) => Promise<string> {
+  const client = spawn("tmux", ["-u", ...base, "-C", "attach-session", "-f", "ignore-size,no-output"]);
+  const waiting: { resolve(output: string): void; reject(reason: Error): void }[] = [];
+  client.stdin.on("error", () => undefined);
+  client.on("close", () => {
+    for (const { reject } of waiting.splice(0)) reject(new Error("The tmux server has ended."));
+  });
+  // The output of each command is between a line `%begin TIME NUMBER FLAGS` and a line `%end …` or `%error …`. The flags
+  // are 1 for commands of this client, and 0 for the command that started it.
+  let block: { readonly id: string; readonly lines: string[] } | undefined;
+  createInterface({ input: client.stdout }).on("line", (line) => {
+    if (block === undefined) {
+      const [, id] = /^%begin (\d+ \d+ 1)$/.exec(line) ?? [];
+      if (id !== undefined) block = { id, lines: [] };
+      return;
+    }
+    const isError = line === `%error ${block.id}`;
+    if (!isError && line !== `%end ${block.id}`) {
+      block.lines.push(line);
+      return;
+    }
+    const output = block.lines.map((text) => `${text}\n`).join("");
+    block = undefined;
+    const asked = waiting.shift();
+    if (isError) asked?.reject(new Error(`tmux: ${output}`));
+    else asked?.resolve(output);
+  });
+  return (...words) =>
+    new Promise((resolve, reject) => {
+      if (client.exitCode !== null || client.signalCode !== null)
+        return reject(new Error("The tmux server has ended."));
+      waiting.push({ resolve, reject });
+      client.stdin.write(`${words.map(quote).join(" ")}\n`);
+    });
+}
+
+/** Quotes a word of a tmux command, which ends at a line break. */
+function quote(word: string): string {
+  return `'${word.replaceAll("'", "'\\''").replaceAll("\n", "'\"\\n\"'")}'`;
 }
