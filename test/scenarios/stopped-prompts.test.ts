@@ -10,8 +10,7 @@ describe("prompts that no agent has received when a session is stopped", () => {
   it.each(["", "/main"])(
     "stay in its queue, are listed, and are sent when it is resumed (stop SESSION%s)",
     async (agent) => {
-      const { place, start } = await open({ "MAIN:": [bash("sleep 60"), say("Both.")] });
-      const run = (...args: string[]) => start(...args).ended;
+      const { place, start, run } = await open({ "MAIN:": [bash("sleep 60"), say("Both.")] });
       const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
       await hasLines(place, "tool.started");
       const id = sessionIdOf(transcriptPath(place) ?? "");
@@ -46,8 +45,7 @@ describe("prompts that no agent has received when a session is stopped", () => {
   );
 
   it("are withdrawn with --withdraw, even if the session is not running", async () => {
-    const { place, start } = await open({ "MAIN:": [bash("sleep 60"), say("Never.")] });
-    const run = (...args: string[]) => start(...args).ended;
+    const { place, start, run } = await open({ "MAIN:": [bash("sleep 60"), say("Never.")] });
     const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
     await hasLines(place, "tool.started");
     const id = sessionIdOf(transcriptPath(place) ?? "");
@@ -66,12 +64,11 @@ describe("prompts that no agent has received when a session is stopped", () => {
 
 describe("a request that is open when the session is resumed without a terminal", () => {
   it("stays open, and the commands that resume the session keep it open", async () => {
-    const { place, start } = await open({
+    const { place, start, run } = await open({
       "MAIN:": [reply(task("ONE: make it.", { name: "first" }), task("TWO: make it.")), say("Made.")],
       "ONE:": [bash("mkdir one"), say("One.")],
       "TWO:": [bash("mkdir two"), say("Two.")],
     });
-    const run = (...args: string[]) => start(...args).ended;
     const first = start("-p", "MAIN: go", "--on-ask", "wait");
     await first.told("mkdir one from general-purpose is waiting");
     await first.told("mkdir two from general-purpose is waiting");
@@ -108,8 +105,7 @@ describe("a request that is open when the session is resumed without a terminal"
   });
 
   it("is asked again when the session is resumed with the suggested command, even if it is the last request", async () => {
-    const { place, start } = await open({ "MAIN:": [bash("mkdir one"), bash("mkdir two"), say("Made.")] });
-    const run = (...args: string[]) => start(...args).ended;
+    const { place, start, run } = await open({ "MAIN:": [bash("mkdir one"), bash("mkdir two"), say("Made.")] });
     const first = start("-p", "MAIN: go", "--on-ask", "wait");
     await first.told("mkdir one is waiting");
     first.child.kill("SIGKILL");
@@ -128,8 +124,7 @@ describe("a request that is open when the session is resumed without a terminal"
 
 describe("an answer to a request", () => {
   it("is refused with a list of candidates if its id or its rule does not match", async () => {
-    const { start } = await open({ "MAIN:": [bash("mkdir one"), say("Made.")] });
-    const run = (...args: string[]) => start(...args).ended;
+    const { start, run } = await open({ "MAIN:": [bash("mkdir one"), say("Made.")] });
     const first = start("-p", "MAIN: go", "--on-ask", "wait");
     await first.told("mkdir one is waiting");
     const [{ requestId }] = JSON.parse((await run("approvals", "list", "--json")).stdout);
@@ -156,11 +151,10 @@ describe("an answer to a request", () => {
 
 describe("a subagent", () => {
   it("that was stopped can be resumed with the command that attach suggests", async () => {
-    const { place, start } = await open({
+    const { place, start, run } = await open({
       "MAIN:": [reply(task("PART: look.")), say("It was stopped."), say("Waiting."), say("It is done.")],
       "PART:": [bash("sleep 60"), say("Done.")],
     });
-    const run = (...args: string[]) => start(...args).ended;
     const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
     await hasLines(place, "agent.spawned");
     const id = sessionIdOf(transcriptPath(place) ?? "");
@@ -185,7 +179,7 @@ describe("a subagent", () => {
   });
 
   it("that is resumed by a message after its process was killed is not reported as failed", async () => {
-    const { place, start, server } = await open({
+    const { place, start, server, run } = await open({
       "MAIN:": [
         reply(task("PART: look.", { run_in_background: true })),
         say("Waiting."),
@@ -194,7 +188,6 @@ describe("a subagent", () => {
       ],
       "PART:": [bash("sleep 60"), say("Done.")],
     });
-    const run = (...args: string[]) => start(...args).ended;
     const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
     await expect
       .poll(() => run("ps"), { timeout: 30_000 })
