@@ -36,6 +36,7 @@ const keys: Readonly<Record<string, readonly (readonly [string, string])[]>> = {
     ["Enter", "open a bar, or show the agents of a group"],
     ["+ − 0", "zoom, or show everything"],
     ["Shift+← Shift+→", "move"],
+    ["↑ ↓", "on the line above: change the height"],
   ],
   Usage: [
     ["← → Home End", "choose a turn"],

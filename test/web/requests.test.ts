@@ -232,6 +232,9 @@ describe("a request for approval", () => {
     // The path in the reason does not separate requests of the same kind.
     const groups = page.locator(".similar");
     await groups.first().waitFor();
+    // However many requests there are, the main agent can be stopped without scrolling.
+    const stop = page.getByRole("button", { name: "Stop", exact: true });
+    expect(await stop.evaluate((button) => button.getBoundingClientRect().bottom <= innerHeight)).toBe(true);
     expect(await groups.locator("> p").allTextContents()).toEqual(
       expect.arrayContaining([expect.stringMatching(/^Bash /), expect.stringMatching(/^Write .*writing the file\./)]),
     );

@@ -108,11 +108,21 @@ describe("a session on the page", () => {
     await page.getByLabel("Message to the main agent").fill("Not sent yet");
     await scene.stopServer();
     await page.getByText("Connection lost.").waitFor();
+    const allow = card.getByRole("button", { name: /Allow once/ });
+    const offline = "Not connected: nothing can be sent until the connection is back.";
+    for (const button of [allow, page.getByRole("button", { name: "Resume" })]) {
+      expect(await button.getAttribute("aria-disabled")).toBe("true");
+      expect(await button.getAttribute("title")).toBe(offline);
+    }
+    await card.getByText(offline).waitFor();
+    await page.getByLabel("Message to the main agent").press("Enter");
+    await page.locator(".composer").getByText(offline).waitFor();
+    expect(await barriersIn(page)).toEqual([]);
     link = await scene.startServer();
     await page.getByText("The server was restarted. Open the link that it printed.").waitFor();
     await page.getByText("Now I'll run it.").waitFor();
     await page.getByLabel("Message to the main agent").press("Enter");
-    await page.getByText("This page is no longer signed in. Open the link that retinue serve printed.").waitFor();
+    await page.locator(".composer").getByText("Not signed in: nothing can be sent until you open the link").waitFor();
     const other = await page.context().newPage();
     await other.goto(link);
     await page.getByText("The server was restarted.").waitFor({ state: "detached" });

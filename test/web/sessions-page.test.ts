@@ -1,4 +1,4 @@
-import type { Browser, Page } from "playwright-core";
+import type { Browser, Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
 import { openScene, PROMPT, type Scene } from "./scene.ts";
@@ -34,9 +34,20 @@ afterAll(async () => {
 
 const row = () => page.getByRole("row", { name: new RegExp(PROMPT.slice(0, 30)) });
 
+/** Returns whether part of an element's text is not shown. */
+const cutOff = (locator: Locator) =>
+  locator.evaluate((element) => {
+    const range = document.createRange();
+    range.selectNodeContents(element);
+    const [text, box] = [range.getBoundingClientRect(), element.getBoundingClientRect()];
+    return text.right > box.right + 1 || text.bottom > box.bottom + 1;
+  });
+
 describe("the list of sessions", () => {
   it("explains an invalid number next to its field, and starts nothing", async () => {
     await page.getByLabel("Prompt").fill(PROMPT);
+    await page.reload();
+    expect(await page.getByLabel("Prompt").inputValue()).toBe(PROMPT);
     await page.getByRole("button", { name: "Options" }).click();
     await page.getByText(scene.cwd).waitFor();
     await page.getByLabel("Budget in $").fill("one");
@@ -71,10 +82,37 @@ describe("the list of sessions", () => {
     await page.setViewportSize({ width: 1440, height: 860 });
   });
 
+  it("has a timeline whose height can be changed by mouse and keyboard, and is remembered", async () => {
+    const handle = page.getByRole("separator", { name: "Height of the timeline" });
+    const height = async () => (await page.locator(".time-region").boundingBox())?.height ?? 0;
+    const usual = await height();
+    expect(usual).toBeGreaterThan(260);
+    await handle.focus();
+    await page.keyboard.press("ArrowUp");
+    expect(await height()).toBe(Math.round(usual) + 24);
+    expect(await handle.getAttribute("aria-valuenow")).toBe(String(await height()));
+    const { x = 0, y = 0 } = (await handle.boundingBox()) ?? {};
+    await page.mouse.move(x + 100, y + 4);
+    await page.mouse.down();
+    await page.mouse.move(x + 100, 500);
+    await page.mouse.up();
+    await expect.poll(height).toBe(360);
+    await page.reload();
+    await expect.poll(height).toBe(360);
+    await handle.focus();
+    await page.keyboard.press("End");
+    await page.keyboard.press("ArrowUp");
+    expect(await height()).toBe(480);
+    expect(await barriersIn(page)).toEqual([]);
+    await page.keyboard.press("Enter");
+    expect(await height()).toBe(usual);
+  });
+
   it("lists sessions with headers, cost and age, and says so if a search finds nothing", {
     timeout: 60_000,
   }, async () => {
     await page.getByRole("link", { name: "Sessions" }).click();
+    expect(await page.getByLabel("Prompt").inputValue()).toBe("");
     for (const name of ["Task", "State", "Project", "Cost", "Last used"])
       await page.getByRole("columnheader", { name }).waitFor();
     await row().getByText("just now").or(row().getByText("1 min ago")).waitFor();
@@ -89,6 +127,9 @@ describe("the list of sessions", () => {
       expect(await page.getByText("Turns", { exact: true }).isVisible()).toBe(width > 999);
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
       expect((await row().locator(".title").boundingBox())?.width).toBeGreaterThan(200);
+      expect(await cutOff(row().locator(".state"))).toBe(false);
+      if (width === 820) expect(await cutOff(row().locator(".title"))).toBe(false);
+      await row().getByText("shop-api").filter({ visible: true }).waitFor();
       expect(await barriersIn(page)).toEqual([]);
     }
     await page.setViewportSize({ width: 1440, height: 860 });

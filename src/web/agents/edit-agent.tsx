@@ -1,6 +1,8 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { ChangeDiff } from "../parts/diff.tsx";
+import { SendButton } from "../parts/send-button.tsx";
 import { hasDraft, useDraft } from "../state/draft.ts";
+import { useOffline } from "../state/offline.ts";
 import { useServer } from "../state/server-context.ts";
 import { asClientError } from "../state/server-store.ts";
 import type { AgentsPlace } from "./agents-place.ts";
@@ -33,7 +35,8 @@ export function EditAgent({ name, content, place, onReload, onEnd }: EditAgentPr
   /** The user's text, and the hash of the text that it is based on. */
   const { text, hash } = stored === "" ? opened : (JSON.parse(stored) as FileContent);
   const [isSaving, setIsSaving] = useState(false);
-  const [error, setError] = useState("");
+  const [failure, setError] = useState("");
+  const error = useOffline() ?? failure;
   const checked = useCheck(text.trim() === "" ? undefined : { agent: name, text }, worker);
   const isChanged = text !== content.text;
   const isOutdated = hash !== content.hash && isChanged;
@@ -99,9 +102,9 @@ export function EditAgent({ name, content, place, onReload, onEnd }: EditAgentPr
         </p>
       )}
       <div className="actions">
-        <button type="submit" className="primary" disabled={isSaving || !isChanged || isOutdated || isBroken}>
+        <SendButton type="submit" className="primary" disabled={isSaving || !isChanged || isOutdated || isBroken}>
           {isSaving ? "Saving…" : "Save"}
-        </button>
+        </SendButton>
         <button type="button" onClick={() => end()}>
           Cancel
         </button>

@@ -1,6 +1,8 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import { type AgentDraft, type PermissionMode, permissionModes } from "../../protocol/index.ts";
+import { SendButton } from "../parts/send-button.tsx";
 import { useDraft } from "../state/draft.ts";
+import { useOffline } from "../state/offline.ts";
 import { goTo, linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { asClientError } from "../state/server-store.ts";
@@ -24,7 +26,8 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
   const [stored, setStored] = useDraft(`new agent ${worker ?? ""}`);
   const fields = stored === "" ? {} : (JSON.parse(stored) as Readonly<Record<string, string>>);
   const [isSaving, setIsSaving] = useState(false);
-  const [error, setError] = useState("");
+  const [failure, setError] = useState("");
+  const error = useOffline() ?? failure;
   const [written, setWritten] = useState("");
   const text = (name: string): string => fields[name] ?? "";
   const change = (name: string) => (value: string) => {
@@ -167,9 +170,9 @@ export function NewAgentForm({ place: { worker, root }, onWritten }: NewAgentFor
             </p>
           )}
           <div className="actions">
-            <button type="submit" className="primary" disabled={draft === undefined || hasError || isSaving}>
+            <SendButton type="submit" className="primary" disabled={draft === undefined || hasError || isSaving}>
               {isSaving ? "Creating…" : "Create agent"}
-            </button>
+            </SendButton>
             {stored !== "" && (
               <button type="button" className="quiet" onClick={() => setStored("")}>
                 Clear the form

@@ -5,6 +5,7 @@ import { canonicalToolName, type Line, type WaitingApproval } from "../../protoc
 import { ChangeDiff } from "../parts/diff.tsx";
 import { ExactLine, ExactText, Signs } from "../parts/exact-text.tsx";
 import { formatAge } from "../parts/format.ts";
+import { SendButton } from "../parts/send-button.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
 import { useReceipts } from "../session/steering/receipts.ts";
 import { useNow } from "../state/clock.ts";
@@ -115,21 +116,21 @@ export function ApprovalCard({ approval, path, place }: ApprovalCardProps): Reac
             <DenyForm isBusy={isBusy} onDeny={(message) => void answer({ answer: "deny", message })} onCancel={close} />
           ) : (
             <div className="actions">
-              <button type="button" className="primary" aria-disabled={isHeld} onClick={onClick(allow)}>
+              <SendButton className="primary" isHeld={isHeld} onClick={onClick(allow)}>
                 Allow once <kbd>y</kbd>
-              </button>
+              </SendButton>
               {rule !== undefined && (
-                <button type="button" aria-disabled={isHeld} onClick={onClick(allowAlways)} aria-describedby={ruleId}>
+                <SendButton isHeld={isHeld} onClick={onClick(allowAlways)} aria-describedby={ruleId}>
                   Always <kbd>a</kbd>
-                </button>
+                </SendButton>
               )}
               <span className="pair">
-                <button type="button" aria-disabled={isHeld} onClick={onClick(() => setOpen("edit"))}>
+                <SendButton isHeld={isHeld} onClick={onClick(() => setOpen("edit"))}>
                   Change… <kbd>e</kbd>
-                </button>
-                <button type="button" aria-disabled={isHeld} onClick={onClick(() => setOpen("deny"))}>
+                </SendButton>
+                <SendButton isHeld={isHeld} onClick={onClick(() => setOpen("deny"))}>
                   Deny… <kbd>n</kbd>
-                </button>
+                </SendButton>
               </span>
             </div>
           )}
@@ -242,9 +243,9 @@ function DenyForm({ isBusy, onDeny, onCancel }: DenyFormProps): ReactNode {
         onChange={({ target }) => setWords(target.value)}
       />
       <div className="actions">
-        <button type="submit" disabled={isBusy}>
+        <SendButton type="submit" disabled={isBusy}>
           Deny <kbd>⏎</kbd>
-        </button>
+        </SendButton>
         <button type="button" onClick={onCancel}>
           Cancel <kbd>Esc</kbd>
         </button>

@@ -1,6 +1,7 @@
 import { type FormEvent, type KeyboardEvent, type ReactNode, useState } from "react";
 import { isRecord, showExactly } from "../../lib/portable.ts";
 import { ExactText } from "../parts/exact-text.tsx";
+import { SendButton } from "../parts/send-button.tsx";
 
 interface EditInputProps {
   readonly inputJson: string;
@@ -61,9 +62,9 @@ export function EditInput({ inputJson, isBusy, onSave, onCancel }: EditInputProp
       )}
       <p className="dim">Rules and hooks check the new input, and can still deny it.</p>
       <div className="actions">
-        <button type="submit" className="primary" disabled={isBusy}>
+        <SendButton type="submit" className="primary" disabled={isBusy}>
           Allow the edited call <kbd>Ctrl ⏎</kbd>
-        </button>
+        </SendButton>
         <button type="button" onClick={onCancel}>
           Cancel <kbd>Esc</kbd>
         </button>

@@ -1,6 +1,7 @@
 import { type FormEvent, type ReactNode, useState } from "react";
 import type { NewAnswer } from "../../client/index.ts";
 import type { UserQuestion, UserReply } from "../../protocol/index.ts";
+import { SendButton } from "../parts/send-button.tsx";
 
 interface QuestionFormProps {
   readonly questions: readonly UserQuestion[];
@@ -55,12 +56,12 @@ export function QuestionForm({ questions, isBusy, onAnswer }: QuestionFormProps)
         </fieldset>
       ))}
       <div className="actions">
-        <button type="submit" className="primary" disabled={isBusy || !isComplete}>
+        <SendButton type="submit" className="primary" disabled={isBusy || !isComplete}>
           Answer
-        </button>
-        <button type="button" disabled={isBusy} onClick={() => onAnswer({ answer: "deny" })}>
+        </SendButton>
+        <SendButton disabled={isBusy} onClick={() => onAnswer({ answer: "deny" })}>
           Do not answer
-        </button>
+        </SendButton>
       </div>
     </form>
   );

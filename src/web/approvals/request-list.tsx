@@ -5,6 +5,7 @@ import { canonicalToolName, type WaitingApproval } from "../../protocol/index.ts
 import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
 import { Signs } from "../parts/exact-text.tsx";
 import { groupBy } from "../parts/group-by.ts";
+import { SendButton } from "../parts/send-button.tsx";
 import { useServer } from "../state/server-context.ts";
 import { useStore } from "../state/store.ts";
 import { ApprovalCard } from "./approval-card.tsx";
@@ -149,12 +150,12 @@ function SimilarRequests({ requests, pathOf, onShow }: SimilarRequestsProps): Re
       </ul>
       {!isQuestion && requests.length > 1 && (
         <div className="actions">
-          <button type="button" onClick={() => setAsked({ answer: "allow", to: requests })}>
+          <SendButton onClick={() => setAsked({ answer: "allow", to: requests })}>
             Allow these {requests.length}…
-          </button>
-          <button type="button" onClick={() => setAsked({ answer: "deny", to: requests })}>
+          </SendButton>
+          <SendButton onClick={() => setAsked({ answer: "deny", to: requests })}>
             Deny these {requests.length}…
-          </button>
+          </SendButton>
         </div>
       )}
       {asked !== undefined && (

@@ -1,4 +1,6 @@
 import { type ReactNode, useId } from "react";
+import { useOffline } from "../state/offline.ts";
+import { SendButton } from "./send-button.tsx";
 import { useModal } from "./use-modal.ts";
 
 interface ConfirmDialogProps {
@@ -16,7 +18,8 @@ interface ConfirmDialogProps {
 
 /** Asks for confirmation of an action. Escape cancels, and the focus starts on Cancel. */
 export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
-  const { title, children, action, onConfirm, onCancel, isBusy = false, error = "" } = props;
+  const { title, children, action, onConfirm, onCancel, isBusy = false } = props;
+  const error = useOffline() ?? props.error ?? "";
   const dialog = useModal();
   const id = useId();
   return (
@@ -40,9 +43,9 @@ export function ConfirmDialog(props: ConfirmDialogProps): ReactNode {
         <button type="button" onClick={onCancel}>
           Cancel
         </button>
-        <button type="button" className="danger" disabled={isBusy} onClick={onConfirm}>
+        <SendButton className="danger" disabled={isBusy} onClick={onConfirm}>
           {action}
-        </button>
+        </SendButton>
       </div>
     </dialog>
   );

@@ -20,6 +20,7 @@ import { LoadingSession, SessionNotes } from "./session-notes.tsx";
 import { type SessionState, type SessionStore, watchSession } from "./session-store.ts";
 import { Composer } from "./steering/composer.tsx";
 import { RaiseBudgetButton } from "./steering/session-actions.tsx";
+import { ResizeHandle } from "./timeline/resize-handle.tsx";
 import { showUsage, TimeRegion } from "./timeline/time-region.tsx";
 import { AgentTree } from "./tree/agent-tree.tsx";
 import { type GroupRow, treeRows } from "./tree/tree-rows.ts";
@@ -184,6 +185,7 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
         )}
         <Composer key={`to ${agentId}`} view={view} agent={agent} isDisabled={isDeleted} />
       </section>
+      <ResizeHandle />
       <section className="region time-region" aria-label="Agent timeline">
         {steps > 1 ? (
           <TimeRegion state={state} rows={rows} onToggle={toggle} selected={agentId} />

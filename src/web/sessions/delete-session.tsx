@@ -1,6 +1,7 @@
 import { type ReactNode, useState } from "react";
 import type { SessionInfo } from "../../protocol/index.ts";
 import { ConfirmDialog } from "../parts/confirm-dialog.tsx";
+import { SendButton } from "../parts/send-button.tsx";
 import { useServer } from "../state/server-context.ts";
 import { asClientError } from "../state/server-store.ts";
 
@@ -29,15 +30,14 @@ export function DeleteSession({ session, onDeleted }: DeleteSessionProps): React
   };
   return (
     <>
-      <button
-        type="button"
+      <SendButton
         className="quiet delete"
         aria-label={`Delete the session: ${title}`}
         title="Delete"
         onClick={() => setIsAsking(true)}
       >
         Delete
-      </button>
+      </SendButton>
       {isAsking && (
         <ConfirmDialog
           title="Delete this session?"

@@ -2,6 +2,9 @@ import { type FormEvent, type KeyboardEvent, type ReactNode, useEffect, useRef, 
 import type { AgentCatalog } from "../../client/index.ts";
 import { type NewSession, type PermissionMode, permissionModes, type WorkerInfo } from "../../protocol/index.ts";
 import { Choice, Field } from "../parts/fields.tsx";
+import { SendButton } from "../parts/send-button.tsx";
+import { useDraft } from "../state/draft.ts";
+import { useOffline } from "../state/offline.ts";
 import { goTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
 import { asClientError } from "../state/server-store.ts";
@@ -17,10 +20,12 @@ export function NewSessionForm({ workers, models }: NewSessionFormProps): ReactN
   const { client } = useServer();
   const form = useRef<HTMLFormElement>(null);
   const [chosen, setChosen] = useState<Readonly<Record<string, string>>>({});
-  const [prompt, setPrompt] = useState("");
+  const [prompt, setPrompt] = useDraft("new session");
   const [hasOptions, setHasOptions] = useState(false);
   const [isStarting, setIsStarting] = useState(false);
-  const [error, setError] = useState("");
+  const [failure, setError] = useState("");
+  const offline = useOffline();
+  const error = offline ?? failure;
   const [isChecked, setIsChecked] = useState(false);
   const problems = isChecked ? problemsIn(chosen) : {};
   const choose = (name: string) => (value: string) => setChosen((before) => ({ ...before, [name]: value }));
@@ -31,6 +36,7 @@ export function NewSessionForm({ workers, models }: NewSessionFormProps): ReactN
     setError("");
     try {
       const { id } = await client.sessions.create(newSession(prompt, chosen));
+      setPrompt("");
       goTo({ page: "session", id });
     } catch (problem) {
       setError(asClientError(problem).detail);
@@ -39,7 +45,7 @@ export function NewSessionForm({ workers, models }: NewSessionFormProps): ReactN
   };
   const submit = (event: FormEvent): void => {
     event.preventDefault();
-    if (prompt.trim() === "" || isStarting) return;
+    if (prompt.trim() === "" || isStarting || offline !== undefined) return;
     setIsChecked(true);
     const [wrong] = Object.keys(problemsIn(chosen));
     if (wrong === undefined) void start();
@@ -115,9 +121,9 @@ export function NewSessionForm({ workers, models }: NewSessionFormProps): ReactN
         </p>
       )}
       <div className="actions">
-        <button type="submit" className="primary" disabled={prompt.trim() === "" || isStarting}>
+        <SendButton type="submit" className="primary" disabled={prompt.trim() === "" || isStarting}>
           {isStarting ? "Starting…" : "Start"}
-        </button>
+        </SendButton>
         <button type="button" aria-expanded={hasOptions} onClick={() => setHasOptions(!hasOptions)}>
           {hasOptions ? "Fewer options" : "Options"}
         </button>

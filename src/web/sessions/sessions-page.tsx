@@ -108,6 +108,9 @@ function SessionRow({ session }: { readonly session: SessionInfo }): ReactNode {
   return (
     <tr className="session-row">
       <td className="title">
+        <span className="narrow-project dim" title={cwd}>
+          {worker} /{" "}
+        </span>
         <a href={linkTo({ page: "session", id })}>{title}</a>
       </td>
       <td className={`state ${tone}`}>

@@ -4,6 +4,7 @@ import { formatCount, plural } from "../../../lib/portable.ts";
 import { type ContextReport, MAIN_AGENT, type SessionInfo } from "../../../protocol/index.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { formatCost, formatTokens } from "../../parts/format.ts";
+import { SendButton } from "../../parts/send-button.tsx";
 import { goTo } from "../../state/route.ts";
 import { useServer } from "../../state/server-context.ts";
 import { focusedCall } from "../conversation/focused-call.ts";
@@ -138,28 +139,27 @@ function AgentActions({ agent, running }: AgentActionsProps): ReactNode {
       )}
       <div className="actions">
         {!isOver && (
-          <button type="button" aria-disabled={isBusy} onClick={run(() => session.stop(isMain ? "turn" : agentId))}>
+          <SendButton isHeld={isBusy} onClick={run(() => session.stop(isMain ? "turn" : agentId))}>
             Stop
-          </button>
+          </SendButton>
         )}
         {isMain && running > 0 && (
-          <button type="button" aria-disabled={isBusy} onClick={() => (running > 1 ? setIsAsking(true) : stopAll())}>
+          <SendButton isHeld={isBusy} onClick={() => (running > 1 ? setIsAsking(true) : stopAll())}>
             Stop all agents{running > 1 ? "…" : ""}
-          </button>
+          </SendButton>
         )}
         {mayResume && (
-          <button type="button" aria-disabled={isBusy} onClick={run(() => session.resume(agentId))}>
+          <SendButton isHeld={isBusy} onClick={run(() => session.resume(agentId))}>
             Resume
-          </button>
+          </SendButton>
         )}
         {!isOver && !isMain && (
-          <button
-            type="button"
-            aria-disabled={isBusy}
+          <SendButton
+            isHeld={isBusy}
             onClick={run(() => (background ? session.foreground(agentId) : session.background(agentId)))}
           >
             {background ? "Make its parent wait" : "Move to background"}
-          </button>
+          </SendButton>
         )}
       </div>
       <p className={`receipt ${outcome?.isRefused ? "bad" : "dim"}`} role="status">

@@ -1,6 +1,8 @@
 import { type FormEvent, type ReactNode, useId, useState } from "react";
 import type { Receipt } from "../../../protocol/index.ts";
+import { SendButton } from "../../parts/send-button.tsx";
 import { useModal } from "../../parts/use-modal.ts";
+import { useOffline } from "../../state/offline.ts";
 import { asClientError } from "../../state/server-store.ts";
 
 interface CommandDialogProps {
@@ -21,7 +23,8 @@ export function CommandDialog({ title, action, isValid, send, onEnd, children }:
   const dialog = useModal();
   const id = useId();
   const [isBusy, setIsBusy] = useState(false);
-  const [error, setError] = useState("");
+  const [failure, setError] = useState("");
+  const error = useOffline() ?? failure;
   const submit = async (event: FormEvent): Promise<void> => {
     event.preventDefault();
     if (!isValid || isBusy) return;
@@ -58,9 +61,9 @@ export function CommandDialog({ title, action, isValid, send, onEnd, children }:
           <button type="button" onClick={() => onEnd()}>
             Cancel
           </button>
-          <button type="submit" className="primary" disabled={!isValid} aria-disabled={isBusy}>
+          <SendButton type="submit" className="primary" disabled={!isValid} isHeld={isBusy}>
             {isBusy ? "Sending…" : action}
-          </button>
+          </SendButton>
         </div>
       </form>
     </dialog>

@@ -1,6 +1,7 @@
 import { type FormEvent, Fragment, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
 import { type AgentView, type SessionView, stateOf } from "../../../client/index.ts";
 import { MAIN_AGENT, textOf } from "../../../protocol/index.ts";
+import { SendButton } from "../../parts/send-button.tsx";
 import { useDraft } from "../../state/draft.ts";
 import { useServer } from "../../state/server-context.ts";
 import { nameOf } from "../agent/agent-words.ts";
@@ -71,23 +72,22 @@ export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode 
         />
         <div className="write-actions">
           {mayQueue && (
-            <button
-              type="button"
+            <SendButton
               disabled={isDisabled || text.trim() === ""}
               title="The agent reads it before its next step"
               onClick={() => void submit("now")}
             >
               Send now <kbd>Ctrl ⏎</kbd>
-            </button>
+            </SendButton>
           )}
-          <button
+          <SendButton
             type="submit"
             className="primary"
             disabled={isDisabled || text.trim() === ""}
             title={mayQueue ? "Starts a new run after the current one" : undefined}
           >
             {mayQueue ? "Queue" : "Send"} <kbd>⏎</kbd>
-          </button>
+          </SendButton>
         </div>
       </div>
       <p className={`receipt ${outcome?.isRefused ? "bad" : "dim"}`} role="status">
@@ -124,15 +124,11 @@ function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps
         <Fragment key="text">
           <span className="dim">Queued</span>
           <span className="queued-text">{textOf(content)}</span>
-          <button type="button" onClick={() => void sendNow()}>
-            Send now
-          </button>
+          <SendButton onClick={() => void sendNow()}>Send now</SendButton>
           <button type="button" data-landing onClick={() => setEdited(textOf(content))}>
             Edit
           </button>
-          <button type="button" onClick={() => void send(() => session.withdraw(promptId))}>
-            Withdraw
-          </button>
+          <SendButton onClick={() => void send(() => session.withdraw(promptId))}>Withdraw</SendButton>
         </Fragment>
       ) : (
         <Fragment key="form">
@@ -151,9 +147,7 @@ function QueuedPrompt({ prompt: { promptId, content }, send }: QueuedPromptProps
               }
             }}
           />
-          <button type="button" onClick={() => void save()}>
-            Save
-          </button>
+          <SendButton onClick={() => void save()}>Save</SendButton>
           <button type="button" onClick={() => setEdited(undefined)}>
             Cancel
           </button>

@@ -1,5 +1,6 @@
 import { useCallback, useEffect, useState } from "react";
 import type { Receipt } from "../../../protocol/index.ts";
+import { useOffline } from "../../state/offline.ts";
 import { asClientError } from "../../state/server-store.ts";
 
 /** Result of the last command. */
@@ -13,7 +14,8 @@ const SHOWN_MS = 5_000;
 
 /**
  * Sends commands one after the other, and briefly shows the result of the last one. A refusal stays visible until the
- * next command. `send` returns whether the command was carried out.
+ * next command. `send` returns whether the command was carried out. While there is no connection, nothing is sent, and
+ * the result says why.
  */
 export function useReceipts(): {
   readonly outcome: Outcome | undefined;
@@ -24,12 +26,14 @@ export function useReceipts(): {
 } {
   const [outcome, setOutcome] = useState<Outcome>();
   const [isBusy, setIsBusy] = useState(false);
+  const offline = useOffline();
   useEffect(() => {
     if (outcome === undefined || outcome.isRefused) return undefined;
     const timer = setTimeout(() => setOutcome(undefined), SHOWN_MS);
     return () => clearTimeout(timer);
   }, [outcome]);
   const send = async (command: () => Promise<Receipt>): Promise<boolean> => {
+    if (offline !== undefined) return false;
     setIsBusy(true);
     try {
       const { message, status } = await command();
@@ -43,5 +47,5 @@ export function useReceipts(): {
     }
   };
   const clear = useCallback(() => setOutcome((last) => (last?.isRefused ? last : undefined)), []);
-  return { outcome, isBusy, clear, send };
+  return { outcome: offline === undefined ? outcome : { text: offline, isRefused: false }, isBusy, clear, send };
 }

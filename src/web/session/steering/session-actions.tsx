@@ -3,6 +3,7 @@ import type { AgentView } from "../../../client/index.ts";
 import { type LineId, type PermissionMode, permissionModes, type SessionInfo } from "../../../protocol/index.ts";
 import { Choice, Field } from "../../parts/fields.tsx";
 import { formatAgo, formatCost } from "../../parts/format.ts";
+import { SendButton } from "../../parts/send-button.tsx";
 import { useLoaded } from "../../parts/use-loaded.ts";
 import { DeleteSession } from "../../sessions/delete-session.tsx";
 import { modelsOf } from "../../sessions/models-of.ts";
@@ -21,9 +22,9 @@ export function RaiseBudgetButton({ info }: { readonly info: SessionInfo | undef
   return (
     <>
       {isCut && (
-        <button type="button" className="primary" onClick={() => setIsRaising(true)}>
+        <SendButton className="primary" onClick={() => setIsRaising(true)}>
           Raise the budget and resume
-        </button>
+        </SendButton>
       )}
       {isRaising && <RaiseBudget info={info} onEnd={() => setIsRaising(false)} />}
     </>
@@ -94,15 +95,9 @@ export function SessionActions({ info, main }: SessionActionsProps): ReactNode {
     <div className="session-actions">
       <h3>Session</h3>
       <div className="actions">
-        <button type="button" onClick={show("settings")}>
-          Mode and model…
-        </button>
-        <button type="button" onClick={show("compact")}>
-          Compact…
-        </button>
-        <button type="button" onClick={show("rewind")}>
-          Rewind…
-        </button>
+        <SendButton onClick={show("settings")}>Mode and model…</SendButton>
+        <SendButton onClick={show("compact")}>Compact…</SendButton>
+        <SendButton onClick={show("rewind")}>Rewind…</SendButton>
         <DeleteSession session={info} onDeleted={() => goTo({ page: "sessions" })} />
       </div>
       <p className="receipt dim" role="status">
