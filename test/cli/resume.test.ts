@@ -62,7 +62,7 @@ describe("resuming a session", () => {
     expect(ambiguous.code).toBe(2);
     expect(ambiguous.stderr).toContain(one.session_id);
     expect(ambiguous.stderr).toContain(two.session_id);
-    expect(ambiguous.stderr).toContain("more of the id");
+    expect(ambiguous.stderr).toContain("a longer part of the id");
 
     const none = await retinue(["-p", "go", "--resume", "zzz"], { ...place, server });
     expect(none.code).toBe(2);
