@@ -68,6 +68,8 @@ export interface Layer {
   key(key: Key, isAlone: boolean): boolean;
   /** Key hints, most important first. */
   readonly keys: readonly string[];
+  /** What the user has typed and not confirmed yet. It is shown in the prompt box. */
+  readonly typed?: string | undefined;
   /** Whether the layer fills the screen. */
   readonly isFull?: boolean | undefined;
   /** Whether the layer shows the tree of agents itself. */

@@ -176,9 +176,9 @@ const agentKeys: Help = [
 ];
 
 const requestKeys: Help = [
-  ["y a", "allow the call once, or always"],
-  ["e", "edit the call, then allow it"],
-  ["n", "deny the call, with a message for the model if you like"],
+  ["y a + Enter", "allow the call once, or always"],
+  ["e + Enter", "edit the call, then allow it"],
+  ["n + Enter", "deny the call, with a message for the model if you like"],
   ["Esc", "write a prompt first; Tab returns to the request"],
 ];
 

@@ -17,7 +17,7 @@ import { type ConversationPrinter, createConversationPrinter } from "./conversat
 import { editText } from "./edit-text.ts";
 import type { ClosingWay, TerminalHost } from "./host.ts";
 import type { CommandTools } from "./host-command.ts";
-import { createInterrupt } from "./interrupt.ts";
+import { createInterrupt, requestsEndedByInterrupt } from "./interrupt.ts";
 import { isMainKey, type MainKey } from "./main-keys.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
 import { openAgentsLayer } from "./parts/agents-layer.ts";
@@ -284,11 +284,12 @@ export function createController(options: ControllerOptions): Controller {
     if (isSuggesting()) completion.hide();
     else if (later.cancel()) flash.show("Staying");
     else if (submit.stopShell()) return;
-    else if (isBusy() && escapedAt + ESCAPE_MS > Date.now()) {
-      escapedAt = 0;
-      flash.show("Esc again interrupts");
-    } else if (isBusy()) void interrupt.start();
-    else if (!box.isEmpty && flash.isAgain("esc")) box.take();
+    else if (isBusy()) {
+      const ended = requestsEndedByInterrupt(feed.view).length;
+      const isSure = flash.isAgain("esc") || (ended === 0 && escapedAt + ESCAPE_MS <= Date.now());
+      if (isSure) void interrupt.start();
+      else flash.show(`Esc again interrupts${ended === 0 ? "" : ` and ends ${plural(ended, "request")}`}`);
+    } else if (!box.isEmpty && flash.isAgain("esc")) box.take();
     else if (!box.isEmpty) flash.show("Esc again clears the input");
   }
 

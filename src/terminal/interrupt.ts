@@ -1,3 +1,4 @@
+import { agentOf, type SessionView } from "../client/index.ts";
 import type { App } from "./app.ts";
 import { busyAgents, labelOf } from "./parts/agents-panel.ts";
 
@@ -39,4 +40,10 @@ export function createInterrupt(app: App, { isBusy, hold }: InterruptOptions): I
     },
     notice,
   };
+}
+
+/** Returns the open requests that end without an answer if the main agent is interrupted. */
+export function requestsEndedByInterrupt(view: SessionView): SessionView["approvals"] {
+  const isInBackground = (agentId: string): boolean => agentOf(view, agentId)?.background === true;
+  return view.approvals.filter(({ agentId }) => !agentOf(view, agentId)?.path.some(isInBackground));
 }

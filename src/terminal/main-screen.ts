@@ -49,7 +49,7 @@ export function drawMainScreen(parts: MainScreenParts, open: readonly Row[], top
     notes: [...laterRows(parts), ...requests.rows(columns)],
     layer: top,
     suggestions: top === undefined ? completion.rows(columns) : [],
-    box: (space) => box.draw(space, top === undefined ? placeholder(parts) : "", top === undefined),
+    box: (space) => box.draw(space, top === undefined ? placeholder(parts) : (top.typed ?? ""), top === undefined),
     hint: () => hintRow({ keys: keysHint(parts, top), mode: modeSpan(parts), facts: facts(parts) }, columns),
     status: status === undefined ? [] : [status],
   });

@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ApiServer } from "../../src/testing/index.ts";
 import { createPlace, serve } from "../cli/command-line.ts";
-import { openTerminal, say } from "./session.ts";
+import { answerWith, openTerminal, say } from "./session.ts";
 import { hasTmux } from "./tmux.ts";
 
 const bash = (command: string) => ({ tool: "Bash", input: { command } });
@@ -21,9 +21,9 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     const calls = ["touch once\necho 'a\u202eb'", "touch never", "touch wrong", "touch always", "touch always"];
     const server = await serve([...calls.map((call) => ({ content: [bash(call)] })), { content: "All done." }]);
     const terminal = await openTerminal(server, { columns: 100, rows: 30 });
-    const answer = async (shown: string, ...keys: readonly string[]): Promise<void> => {
+    const answer = async (shown: string, letter: "y" | "a" | "e" | "n"): Promise<void> => {
       await terminal.waitFor((screen) => screen.includes(shown) && screen.includes(buttons));
-      for (const key of keys) await terminal.press(key);
+      await answerWith(terminal, letter);
     };
     await say(terminal, "Go");
     const first = await terminal.waitFor("main asks for approval");
@@ -68,7 +68,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     await terminal.press("C-u");
     await terminal.press("Tab");
     await terminal.waitFor(buttons);
-    await terminal.press("y");
+    await answerWith(terminal, "y");
     await terminal.waitFor("All done.");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
     server.assertDone();
@@ -117,7 +117,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     expect(transcript).toMatch(/wants to run: touch made {2}Tab answers\n {2}Esc back · .*whole calls · ↑↓ scroll\s*$/);
     await terminal.press("Tab");
     await terminal.waitFor((screen) => screen.includes("(look at it) asks for approval") && screen.includes(buttons));
-    await terminal.press("y");
+    await answerWith(terminal, "y");
     await terminal.waitFor("Made.");
     await terminal.press("Escape");
     await terminal.waitFor("The end.");
@@ -161,25 +161,25 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     });
     const terminal = await openTerminal(server, { ...place, columns: 100, rows: 30 });
     const answers: Readonly<Record<string, () => Promise<void>>> = {
-      "left-once": () => terminal.press("y"),
+      "left-once": () => answerWith(terminal, "y"),
       "left-never": async () => {
-        await terminal.press("n");
+        await answerWith(terminal, "n");
         await terminal.waitFor("Why?");
         await say(terminal, "Left is closed");
       },
       "left-wrong": async () => {
-        await terminal.press("e");
+        await answerWith(terminal, "e");
         await terminal.waitFor("Enter allows it as edited");
         await terminal.press("C-u");
         await say(terminal, "touch left-edited");
       },
       "right-never": async () => {
-        await terminal.press("n");
+        await answerWith(terminal, "n");
         await terminal.waitFor("Why?");
         await say(terminal, "Right is closed");
       },
       "right-always": async () => {
-        await terminal.press("a");
+        await answerWith(terminal, "a");
         await terminal.waitFor("Always allow");
         await terminal.press("Enter");
       },
@@ -236,10 +236,10 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     const server = await serve([{ content: [bash(`${long}\ntouch made`)] }, { content: "The end." }]);
     const terminal = await openTerminal(server);
     await say(terminal, "Go");
-    const first = await terminal.waitFor("y or Space shows more");
+    const first = await terminal.waitFor("Space shows more");
     expect(first).toMatch(/↓ \d+ more rows/);
     expect(first).toContain("│ Bash echo number 1.");
-    expect(first).toContain("  y read on   e edit   n deny…");
+    expect(first).toContain("  e edit   n deny…");
     const seen = new Set<string>();
     const look = (screen: string): void => {
       for (const [number] of screen.matchAll(/number \d+\./g)) seen.add(number);
@@ -247,7 +247,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     look(first);
     for (let key = 0; seen.size < 60 || !(await terminal.screen()).includes("│ touch made"); key += 1) {
       const before = seen.size;
-      await terminal.press(["y", "Space", "PageDown"][key % 3] ?? "y");
+      await terminal.press(["Space", "PageDown"][key % 2] ?? "");
       await terminal.waitFor((screen) => {
         look(screen);
         return seen.size > before || screen.includes("│ touch made");
@@ -255,19 +255,19 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
       expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
       expect(key).toBeLessThan(20);
     }
-    const last = await terminal.waitFor("y a e n answer");
+    const last = await terminal.waitFor("y a e n and Enter answer");
     expect(last).toMatch(/y allow once {3}a always: Bash\(echo number .*… … {3}e edit {3}n deny…/);
-    await terminal.press("a");
+    await answerWith(terminal, "a");
     expect(await terminal.waitFor("Always allow")).toMatch(/│ Bash\(echo number 1\.↵echo number 2\./);
     await terminal.press("Escape");
-    await terminal.waitFor("y a e n answer");
-    await terminal.press("e");
+    await terminal.waitFor("y a e n and Enter answer");
+    await answerWith(terminal, "e");
     const edited = await terminal.waitFor("Enter allows it as edited");
     expect(edited).toContain("asks for approval");
     expect(edited).toMatch(/^… +echo number \d+\.$/m);
     await terminal.press("Escape");
-    await terminal.waitFor("y a e n answer");
-    await terminal.press("y");
+    await terminal.waitFor("y a e n and Enter answer");
+    await answerWith(terminal, "y");
     await terminal.waitFor("The end.");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
   });
@@ -280,11 +280,11 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
     const terminal = await openTerminal(server, { rows: 7 });
     await say(terminal, "Go");
     await terminal.waitFor("Make the window larger");
-    for (let count = 0; count < 4; count += 1) await terminal.press("y");
+    for (let count = 0; count < 4; count += 1) await terminal.press("Enter");
     await terminal.resize(80, 24);
-    await terminal.waitFor("y a e n answer");
+    await terminal.waitFor("y a e n and Enter answer");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(false);
-    await terminal.press("y");
+    await answerWith(terminal, "y");
     await terminal.waitFor("The end.");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);
   });
@@ -307,7 +307,7 @@ describe.skipIf(!hasTmux)("a file change that needs approval", () => {
       /│ Edit a\.ts\n {2}│ 1 {3}const one = 1;\n {2}│ 2 − const two = 2;\n {2}│ 2 \+ const two = 22;/,
     );
     expect(screen).not.toContain("old_string");
-    await terminal.press("e");
+    await answerWith(terminal, "e");
     await terminal.waitFor(/^ {2}› two = 22$/m);
     await terminal.type("3");
     await terminal.press("Enter");
@@ -331,12 +331,12 @@ describe.skipIf(!hasTmux)("a plan that needs approval", () => {
     expect(screen).toMatch(/ {2}│ The plan\n {2}│\n {2}│ 1\. Change every price\.ts\.\n {2}│ 2\. Run the tests\./);
     expect(screen).toContain("Done\\u{202e}.");
     expect(screen).not.toContain("↵");
-    await terminal.press("n");
+    await answerWith(terminal, "n");
     await terminal.waitFor("Why?");
     await say(terminal, "Only one step");
     await terminal.waitFor(/ {2}│ [-•] One step\n/);
     await terminal.waitFor("y allow once");
-    await terminal.press("y");
+    await answerWith(terminal, "y");
     await terminal.waitFor("The end.");
     const said = await terminal.scrollback();
     expect(said).toMatch(/ {4}The plan\n\n {4}1\. Change every price\.ts\./);

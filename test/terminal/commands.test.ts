@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createPlace, retinue, serve } from "../cli/command-line.ts";
-import { openTerminal, say } from "./session.ts";
+import { answerWith, openTerminal, say } from "./session.ts";
 import { hasTmux } from "./tmux.ts";
 
 /** Returns the text of the last message that the model has received. */
@@ -135,7 +135,7 @@ describe.skipIf(!hasTmux)("commands", () => {
     await terminal.waitFor("First answer.");
     await say(terminal, "Second prompt");
     await terminal.waitFor("y allow once");
-    await terminal.press("a");
+    await answerWith(terminal, "a");
     await terminal.waitFor("Always allow");
     await terminal.press("Enter");
     await terminal.waitFor("Written.");

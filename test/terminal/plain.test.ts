@@ -2,7 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createPlace, retinue, serve } from "../cli/command-line.ts";
-import { openTerminal, say, type TerminalSession } from "./session.ts";
+import { answerWith, openTerminal, say, type TerminalSession } from "./session.ts";
 import { hasTmux } from "./tmux.ts";
 
 const words = ["--plain"];
@@ -129,7 +129,7 @@ describe.skipIf(!hasTmux)("with --plain", () => {
     await answer(terminal, "Other: What else?", "Green, please");
     await terminal.waitFor("y allow once, a always allow Bash(touch made)");
     expect(await terminal.screen()).toContain("What else? Green, please");
-    await terminal.press("a");
+    await answerWith(terminal, "a");
     await answer(terminal, /Always allow\n1: Bash\(touch made\), for this session\n2: /, "1");
     await terminal.waitFor("Thanks.");
     expect(existsSync(join(terminal.cwd, "made"))).toBe(true);

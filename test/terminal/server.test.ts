@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createPlace, retinue, serve } from "../cli/command-line.ts";
 import { serveProcess } from "../server/serve-process.ts";
-import { openTerminal, say } from "./session.ts";
+import { answerWith, openTerminal, say } from "./session.ts";
 import { hasTmux } from "./tmux.ts";
 
 describe.skipIf(!hasTmux)("a session on a server", () => {
@@ -20,8 +20,8 @@ describe.skipIf(!hasTmux)("a session on a server", () => {
     const terminal = await openTerminal(undefined, { ...place, words: ["--server", server.url], environment });
     await say(terminal, "Make it");
     await terminal.waitFor("main asks for approval");
-    await new Promise((resolve) => setTimeout(resolve, 500));
-    await terminal.press("y");
+    await terminal.waitFor("y allow once");
+    await answerWith(terminal, "y");
     await terminal.waitFor("Made it.");
     expect(existsSync(join(here.cwd, "made"))).toBe(true);
     await terminal.press("C-d");

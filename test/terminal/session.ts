@@ -44,3 +44,11 @@ export async function say({ type, press }: Tmux, prompt: string): Promise<void> 
   await type(prompt);
   await press("Enter");
 }
+
+/** Answers the open request: chooses with a letter, and confirms once the terminal says what Enter does. */
+export async function answerWith({ press, waitFor }: Tmux, letter: "y" | "a" | "e" | "n"): Promise<void> {
+  const effects = { y: "allows it once", a: "shows the rules", e: "edits it", n: "denies it" };
+  await press(letter);
+  await waitFor(`Enter ${effects[letter]}`);
+  await press("Enter");
+}

@@ -28,31 +28,27 @@ export interface RequestLayerOptions {
   readonly onAside: () => void;
 }
 
-/**
- * How long the end of a call must be on the screen before the call can be allowed. Each key that is pressed too early
- * restarts this time, so that holding a key down does not allow the call.
- */
-const READ_MS = 300;
 /** Minimum number of rows for the call. If fewer are available, only the call is shown. */
 const FEWEST_ROWS = 3;
 /** Maximum number of rows for text that the user writes. */
 const MAX_INPUT_ROWS = 10;
 
 /**
- * Asks the user about a call. The whole call must have been shown before it can be allowed, even if it is longer than
- * the screen.
+ * Asks the user about a call. A letter chooses an answer and Enter gives it, so that a word never answers: it begins a
+ * prompt. The whole call must have been shown before it can be allowed, even if it is longer than the screen.
  */
 export function createApprovalLayer(app: App, options: RequestLayerOptions): Layer {
   const { by, elsewhere, isEarly, waiting, onAnswer, onAside } = options;
   let { question, diff } = options;
   let input: { readonly purpose: "deny" | "edit"; readonly line: LineInput } | undefined;
+  /** The answer that Enter gives. */
+  let chosen: AnswerKey | undefined;
   let offset = 0;
   /** Number of rows that fit on the screen. */
   let page = 0;
   /** Number of the call's rows that have been on the screen, counted from the first, and the total number of rows. */
   let read = 0;
   let all = Number.POSITIVE_INFINITY;
-  let readAt = 0;
   /** The call and the width to which `read` applies. */
   let drawn = "";
 
@@ -67,32 +63,22 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   };
   const rules = (): readonly string[] => (isEdited() ? [] : question.always);
   const isRead = (): boolean => read >= all;
-  /** Whether the keys that allow the call have an effect. */
-  const isReady = (): boolean => isRead() && app.now() - readAt >= READ_MS;
-  const waitToAllow = (): void => {
-    readAt = app.now();
-    setTimeout(app.redraw, READ_MS).unref();
-  };
 
   /** Prints the whole request for a screen reader, instead of drawing it. */
   function speak(): void {
     app.print(spokenRequest(question, app.view, { columns: app.columns, diff, waiting: waiting() }));
     if (elsewhere !== undefined) app.say(elsewhere, "warn");
     [read, all] = [0, 0];
-    waitToAllow();
   }
 
-  function choose(key: string): void {
-    if (elsewhere !== undefined) return;
+  function give(answer: AnswerKey): void {
     const main = editable();
-    if (key === "n") input = { purpose: "deny", line: createLineInput("Why? ") };
-    else if (key === "e" && main !== undefined && isLongText(main.value)) void editElsewhere(main.value);
-    else if (key === "e" && main !== undefined)
-      input = { purpose: "edit", line: createLineInput("› ", inLines(main.value)) };
-    else if (!isRead()) offset = read;
-    else if (!isReady() || key.length > 1) waitToAllow();
-    else if (key === "y") onAnswer({ answer: "allow", by, ...edited() });
-    else if (key === "a" && rules().length > 0) chooseRule();
+    chosen = undefined;
+    if (answer === "n") input = { purpose: "deny", line: createLineInput("Why? ") };
+    else if (answer === "y") onAnswer({ answer: "allow", by, ...edited() });
+    else if (answer === "a") chooseRule();
+    else if (main !== undefined && isLongText(main.value)) void editElsewhere(main.value);
+    else if (main !== undefined) input = { purpose: "edit", line: createLineInput("› ", inLines(main.value)) };
   }
 
   /** Lets the user edit long text in another program. The call is shown again before it can be allowed. */
@@ -153,32 +139,29 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     const body = requestRows(question, { columns, diff });
     const isTight = rows - 3 < FEWEST_ROWS;
     const head = isTight ? [] : [requestHead(question, app.view, { columns, waiting: waiting() })];
-    const foot = line?.rows ?? (isTight ? [] : footRows(columns));
+    const drawFoot = (): readonly Row[] => line?.rows ?? (isTight ? [] : footRows(columns));
     const blank: readonly Row[] = isTight ? [] : [[]];
-    const room = Math.max(0, rows - head.length - blank.length - foot.length);
+    const room = Math.max(0, rows - head.length - blank.length - drawFoot().length);
     const isLong = body.length > room;
     page = isLong ? Math.max(0, room - 1) : room;
     all = body.length;
     const now = `${columns} ${question.call.inputJson} ${diff ?? ""}`;
-    if (drawn !== now) read = 0;
+    if (drawn !== now) {
+      read = 0;
+      chosen = undefined;
+    }
     drawn = now;
     // No row is skipped, no matter how quickly keys are pressed.
     offset = Math.max(0, Math.min(offset, read, all - page));
     const shown = body.slice(offset, offset + page);
-    if (!isCut) notice(offset + shown.length);
+    if (!isCut) read = Math.max(read, offset + shown.length);
     const more = isLong && room > 0 ? [[span(moreText(), "warn")]] : [];
     const above = [...head, ...shown, ...more, ...blank];
     return {
-      rows: [...above, ...foot],
+      // Which keys have an effect depends on what has been on the screen.
+      rows: [...above, ...drawFoot()],
       cursor: line?.cursor && { row: above.length + line.cursor.row, column: line.cursor.column },
     };
-  }
-
-  /** Notes how much of the call has been on the screen. */
-  function notice(end: number): void {
-    if (end <= read) return;
-    read = end;
-    if (isRead()) waitToAllow();
   }
 
   function moreText(): string {
@@ -200,17 +183,17 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     const named = rule === undefined || room < FEWEST_RULE ? "" : `: ${cut(showExactly(rule), room)}`;
     return keysOf().flatMap((key, index) => {
       const always = `always${named}${named === "" || others.length > 0 ? " …" : ""}`;
-      const label = key === "a" ? always : key === "y" && !isRead() ? "read on" : labels[key];
-      return [span(index === 0 ? "  " : "   "), span(key, "accent"), span(` ${label}`)];
+      const label = key === "a" ? always : labels[key];
+      const style = chosen === undefined ? undefined : chosen === key ? "bold" : "dim";
+      return [span(index === 0 ? "  " : "   "), span(key, "accent"), span(` ${label}`, style)];
     });
   }
 
-  function keysOf(): readonly ("y" | "a" | "e" | "n")[] {
+  function keysOf(): readonly AnswerKey[] {
     if (elsewhere !== undefined || isEarly()) return [];
-    const others = [...(editable() ? ["e" as const] : []), "n" as const];
-    if (isRead() && !isReady()) return [];
-    if (isRead()) return ["y", ...(rules().length > 0 ? ["a" as const] : []), ...others];
-    return page > 0 && page < all ? ["y", ...others] : others;
+    const others: readonly AnswerKey[] = [...(editable() ? ["e" as const] : []), "n"];
+    if (!isRead()) return others;
+    return ["y", ...(rules().length > 0 ? ["a" as const] : []), ...others];
   }
 
   function key(pressed: Key, isAlone: boolean): boolean {
@@ -220,11 +203,9 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
       else if (result === "back") input = undefined;
       return true;
     }
-    // Several presses can arrive at once.
-    if (pressed.kind === "text" && /^ +$/.test(pressed.text)) offset += page;
-    else if (pressed.kind === "text" && isAlone && /^(?:y+|a|e|n)$/.test(pressed.text)) choose(pressed.text);
-    // Any other text begins a prompt. Its later letters must not answer the request either.
-    else if (pressed.kind !== "key") return false;
+    if (pressed.kind !== "key") return chooseByText(pressed, isAlone);
+    if (chosen !== undefined && pressed.name === "enter") give(chosen);
+    else if (chosen !== undefined && ["esc", "backspace"].includes(pressed.name)) chosen = undefined;
     else if (pressed.name === "down" || pressed.name === "enter") offset += 1;
     else if (pressed.name === "up") offset -= 1;
     else if (pressed.name === "pagedown") offset += page;
@@ -234,7 +215,21 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     return true;
   }
 
-  function spokenLabel(each: "y" | "a" | "e" | "n"): string {
+  /** Handles text. Returns false if it belongs to a prompt, which then begins with the letter that was typed before. */
+  function chooseByText({ text }: Exclude<Key, { kind: "key" }>, isAlone: boolean): boolean {
+    const letter = keysOf().find((each) => each === text);
+    if (chosen === undefined && isAlone && letter !== undefined) chosen = letter;
+    // Several presses can arrive at once.
+    else if (chosen === undefined && /^ +$/.test(text)) offset += page;
+    else {
+      app.type(chosen ?? "");
+      chosen = undefined;
+      return false;
+    }
+    return true;
+  }
+
+  function spokenLabel(each: AnswerKey): string {
     return each === "a" ? `always allow ${showExactly(rules()[0] ?? "")}` : labels[each];
   }
 
@@ -246,16 +241,25 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
       if (input?.purpose === "deny") return ["Enter denies", "Esc back", "the text goes to the model"];
       if (input?.purpose === "edit") return ["Enter allows it as edited", "Esc back", "Alt+Enter new line"];
       if (elsewhere !== undefined) return ["Esc back", "↑↓ scroll"];
-      if (app.isPlain) return [...keysOf().map((each) => `${each} ${spokenLabel(each)}`), "Esc write a prompt first"];
-      const others = ["n deny", "Esc write a prompt first"];
-      const keys = isReady() ? [`${keysOf().join(" ")} answer`] : [];
-      if (isRead()) return [...keys, "Esc write a prompt first", "↑↓ scroll"];
-      return page > 0 ? ["y or Space shows more", ...others] : ["Make the window larger to read it", ...others];
+      if (chosen !== undefined) return [`Enter ${effects[chosen]}`, "Esc back"];
+      const aside = "Esc write a prompt first";
+      const keys = keysOf();
+      if (app.isPlain) return [...keys.map((each) => `${each} ${spokenLabel(each)}`), "Enter confirms", aside];
+      const answer = keys.length > 0 ? [`${keys.join(" ")} and Enter answer`] : [];
+      if (isRead()) return [...answer, aside, "↑↓ scroll"];
+      return [page > 0 ? "Space shows more" : "Make the window larger to read it", ...answer, aside];
+    },
+    get typed() {
+      return chosen;
     },
   };
 }
 
+/** Allow once, always allow, edit, deny. */
+type AnswerKey = "y" | "a" | "e" | "n";
+
 const labels = { y: "allow once", e: "edit", n: "deny…" } as const;
+const effects = { y: "allows it once", a: "shows the rules to choose from", e: "edits it", n: "denies it" } as const;
 
 /** Number of columns for a rule in a list of choices. */
 const SHOWN_RULE = 40;

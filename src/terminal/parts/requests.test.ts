@@ -46,19 +46,60 @@ describe("the keys of a request", () => {
     expect(after).toContain("y allow once   a always: Bash(npm publish)   e edit   n deny…");
     expect(after.split("\n")).toHaveLength(before.split("\n").length);
     terminal.type("y");
+    expect(terminal.frame()).toMatch(/^› y\n.*\n {2}Enter allows it once/m);
+    expect(terminal.sent).toEqual([]);
+    terminal.press("enter");
     await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { answer: "allow" } }]);
   });
 
-  it("put the request aside with Esc, and a second Esc soon after does not interrupt the agents", async () => {
+  it.each(["yes", "always", "explain it", "no"])(
+    "begin a prompt if they begin the word %j, even if it is typed slowly",
+    async (word) => {
+      const clock = stopClock();
+      const terminal = await openTestTerminal();
+      terminal.happen(started());
+      terminal.ask(question);
+      await terminal.waitFor("main asks for approval");
+      clock.pass(400);
+      for (const letter of word) {
+        terminal.type(letter);
+        clock.pass(1_000);
+      }
+      expect(terminal.frame()).toContain(`› ${word}\n`);
+      terminal.press("enter");
+      await expect.poll(() => terminal.sent).toMatchObject([{ type: "prompt", content: [{ text: word }] }]);
+    },
+  );
+
+  it("can be taken back with Backspace or Esc", async () => {
     const clock = stopClock();
     const terminal = await openTestTerminal();
     terminal.happen(started());
     terminal.ask(question);
     await terminal.waitFor("main asks for approval");
     clock.pass(400);
-    terminal.press("esc", "esc");
-    expect(terminal.frame()).toContain("Esc again interrupts");
+    for (const key of ["backspace", "esc"]) {
+      terminal.type("y");
+      terminal.press(key, "enter");
+      expect(terminal.frame()).toContain("y a e n and Enter answer");
+    }
     expect(terminal.sent).toEqual([]);
+  });
+
+  it("put the request aside with Esc, and another Esc ends it only after a warning, whenever it is pressed", async () => {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    terminal.ask(question);
+    await terminal.waitFor("main asks for approval");
+    clock.pass(400);
+    terminal.press("esc");
+    for (const pause of [0, 60_000]) {
+      clock.pass(pause);
+      terminal.press("esc");
+      expect(terminal.frame()).toContain("Esc again interrupts and ends 1 request");
+      expect(terminal.sent).toEqual([]);
+    }
     terminal.press("esc");
     await expect.poll(() => terminal.sent).toMatchObject([{ type: "stop" }]);
   });
@@ -132,23 +173,23 @@ describe("a request that is longer than the screen", () => {
     expect(terminal.frame()).toContain("main asks for approval");
   });
 
-  it("says what y does, and is not allowed by holding a key down", async () => {
+  it("can be allowed only after its end has been shown, and not by holding a key down", async () => {
     const { terminal, clock } = await openLong();
-    expect(terminal.frame()).toContain("  y read on   e edit   n deny…");
+    expect(terminal.frame()).toContain("  e edit   n deny…");
+    expect(terminal.frame()).toContain("Space shows more · e n and Enter answer");
     for (let count = 0; !terminal.frame().includes("this is the end"); count += 1) {
-      terminal.type("y");
+      terminal.type(" ");
+      terminal.press("enter");
       expect(count).toBeLessThan(20);
     }
+    expect(terminal.frame()).toContain("y allow once");
+    for (const key of ["enter", "enter"]) terminal.press(key);
     for (let count = 0; count < 50; count += 1) {
       clock.pass(30);
       terminal.type(count % 7 === 0 ? "yy" : "y");
-      expect(terminal.frame()).not.toContain("allow once");
     }
     expect(terminal.sent).toEqual([]);
-    clock.pass(300);
-    expect(terminal.frame()).toContain("y allow once");
-    terminal.type("y");
-    await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { answer: "allow" } }]);
+    expect(terminal.frame()).toContain("› yyy");
   });
 });
 
@@ -165,7 +206,7 @@ describe("a request that this terminal can't answer", () => {
     expect(terminal.frame()).not.toContain("allow once");
     clock.pass(1_000);
     terminal.type("y");
-    terminal.press("esc");
+    terminal.press("enter", "esc");
     expect(terminal.sent).toEqual([]);
     expect(terminal.farewell).toBe("Resume this session with: retinue --server http://127.0.0.1:7333 --resume s1");
   });
@@ -193,7 +234,7 @@ describe("a request for approval for a screen reader", () => {
     clock.pass(400);
     expect(terminal.printed).toMatch(/^main asks for approval\.\nBash npm publish\nNo rule allows this command\.$/m);
     expect(terminal.frame()).toBe(
-      "y allow once, a always allow Bash(npm publish), e edit, n deny…, Esc write a\nprompt first",
+      "y allow once, a always allow Bash(npm publish), e edit, n deny…, Enter\nconfirms, Esc write a prompt first",
     );
   });
 
