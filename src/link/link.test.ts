@@ -90,7 +90,7 @@ describe("a session on a worker", () => {
     expect(readdirSync(at.ledgerDirectory)).toEqual(["id", "lock"]);
   });
 
-  it("gets one result for a call whose connection is cut, and the call has one effect", async () => {
+  it("gets one result for a call whose connection is cut, and the call takes effect once", async () => {
     const at = newPlace();
     const { network, remote, server } = await connectAt(at);
     const session = await openOn(remote);

@@ -18,7 +18,7 @@ export interface RemoteWorker extends WorkerPort {
 
 /** Workers that have connected to the server. */
 export interface WorkerHub {
-  /** Takes over the connection of a worker, whose token has been checked. */
+  /** Takes over the connection of a worker. The caller has checked the worker's token. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   workers(): readonly RemoteWorker[];
   /** From now on, refuses workers for which the function returns a reason. */

@@ -44,7 +44,7 @@ const pathOf = (started: string): string => started.slice(0, started.indexOf(" [
 const nameOf = (started: string): string => basename(pathOf(started));
 
 describe.skipIf(!canTrace())("before trust (observed with strace)", () => {
-  it("no command starts a program that a project contains or configures; after trust, commands do", async () => {
+  it("no command starts a program that a project contains or configures; once the project is trusted, commands do", async () => {
     const place = createPlace();
     const { canary, sprung, configureGit } = setTraps(place);
     // A sandbox would keep some traps from being triggered.

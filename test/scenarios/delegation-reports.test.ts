@@ -95,7 +95,7 @@ describe("a report that is too long for its reader", () => {
 describe("reports that arrive together", () => {
   const names = ["ONE", "TWO", "THREE", "FOUR"];
 
-  it("share the rest of their reader's window", async () => {
+  it("share the space left in their reader's context window", async () => {
     const { model, result, updates } = await walk(
       {
         MAIN: [{ calls: names.map((name) => task(`${name}: look`)) }, { text: "Found." }],
@@ -114,7 +114,7 @@ describe("reports that arrive together", () => {
     }
   });
 
-  it("share the rest of their reader's window in notices too", async () => {
+  it("share the space left in their reader's context window in notices too", async () => {
     const { model } = await walk({
       MAIN: [
         { calls: names.map((name) => task(`${name}: look`, { run_in_background: true })) },

@@ -337,7 +337,7 @@ describe("a cycle", () => {
   });
 });
 
-it("an agent that polls is advised how to wait, and its run does not end", async () => {
+it("an agent that polls is told how to wait, and its run does not end", async () => {
   const { result, warnings } = await play({
     turns: 20,
     prepare: (cwd) => writeFileSync(join(cwd, "build.log"), "building\n"),

@@ -140,7 +140,7 @@ function shown(name: string): string {
   return text.length > LONGEST_NAME ? `${text.slice(0, LONGEST_NAME)}…` : text;
 }
 
-/** Returns the date in the time zone of the machine, such as 2026-11-17. */
+/** Returns the date in the machine's time zone, such as 2026-11-17. */
 function localDate(milliseconds: number): string {
   const date = new Date(milliseconds);
   const [month, day] = [date.getMonth() + 1, date.getDate()].map((part) => String(part).padStart(2, "0"));

@@ -89,7 +89,7 @@ describe("the advice to a parent about an agent that ended early", () => {
   });
 });
 
-describe("the text for a parent about an agent", () => {
+describe("the text that tells a parent about an agent", () => {
   it("contains our tags only once, whatever the agent writes", () => {
     fc.assert(
       fc.property(tricky, fc.constantFrom("succeeded", "incomplete", "failed", "stopped"), (text, outcome) => {

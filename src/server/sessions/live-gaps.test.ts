@@ -7,7 +7,7 @@ const text = (agentId: string, turn: number, more: object = {}): SessionUpdate =
   event: { type: "text.delta", turn, text: "x", ...more },
 });
 
-it("marks the first part of a response after dropped parts, once", () => {
+it("marks the first part that is sent after dropped parts of a response, once", () => {
   const gaps = new LiveGaps();
   gaps.drop(text("main", 3));
   expect(gaps.mark(text("other", 3))).toEqual(text("other", 3));

@@ -87,7 +87,7 @@ describe("a call", () => {
     ]);
   });
 
-  it("is one line if it was interrupted", () => {
+  it("is shown on one line if it was interrupted", () => {
     const text = '<task_error agent="x" id="a1">\nThe run was interrupted.\n</task_error>\n[1 tool call]';
     expect(shown({ name: "Task", target: "cart 2", outcome: "cancelled", text })).toEqual([
       expect.stringMatching(/^ {2}– Task {3}cart 2 +interrupted · 6\.7 s$/),

@@ -12,7 +12,7 @@ export async function loadHighlighter(): Promise<void> {
   highlighter = core;
 }
 
-/** Maximum length of highlighted text. Highlighting a longer one would take too long. */
+/** Maximum length of highlighted text. Highlighting longer text would take too long. */
 const MAX_CHARACTERS = 50_000;
 
 /** Returns the lines of code, with styles if the language is known. */

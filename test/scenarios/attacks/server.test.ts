@@ -175,7 +175,7 @@ describe("the server (tokens)", () => {
     expect((await server.send("GET", "/session")).status).toBe(200);
   });
 
-  it("keeps its tokens in files that only their owner can read, and rejects tokens from earlier starts", async () => {
+  it("keeps its tokens in files that only their owner can read, and rejects tokens from before a restart", async () => {
     const at = newPlace();
     const server = await startServer({ place: at });
     const file = JSON.parse(readFileSync(server.file, "utf8"));
