@@ -6,6 +6,7 @@ import { createRequire } from "node:module";
 import { join } from "node:path";
 import { stateDirectory } from "../app/index.ts";
 import { servingCommands } from "./serving-commands.ts";
+import { leaveOnSignal } from "./stop-signals.ts";
 
 const argv = process.argv.slice(2);
 const load = createRequire(import.meta.filename);
@@ -22,9 +23,12 @@ if (asksOnlyForText(argv)) {
 }
 
 async function run(): Promise<void> {
+  // Loading takes a while. A program that interrupts a run meanwhile still gets a result.
+  const leaving =
+    argv[0]?.startsWith("-") && argv.some((word) => word === "-p" || word === "--print") ? leaveOnSignal() : undefined;
   const { loadCompiled } = await import("./code-cache.ts");
   const { exports, codeCache } = loadCompiled(join(import.meta.dirname, "run.cjs"), knownStateDirectory());
-  await (exports as typeof import("./run-command.ts")).runCommand(argv, codeCache);
+  await (exports as typeof import("./run-command.ts")).runCommand(argv, codeCache, leaving);
 }
 
 /** Returns undefined if the environment is invalid. The command reports why. */

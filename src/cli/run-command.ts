@@ -13,10 +13,11 @@ import { printRun } from "./print/print-run.ts";
 import { type HelpRequest, helpOption, type ReadOptions, readOptions, usageError } from "./read-options.ts";
 import { runToExit } from "./run-to-exit.ts";
 import { type ServingCommand, servingCommands } from "./serving-commands.ts";
+import type { Leaving } from "./stop-signals.ts";
 
 /** Runs the command line and ends the process after all output is written. This is the program's `run` entry point. */
-export async function runCommand(argv: readonly string[], codeCache: CodeCache): Promise<void> {
-  await runToExit(argv, () => dispatch(argv, codeCache));
+export async function runCommand(argv: readonly string[], codeCache: CodeCache, leaving?: Leaving): Promise<void> {
+  await runToExit(argv, () => dispatch(argv, codeCache, leaving));
 }
 
 type Command = (argv: readonly string[], codeCache: CodeCache) => Promise<number>;
@@ -56,14 +57,14 @@ async function steering(verb: SteeringVerb): Promise<Command> {
 const runningCommands = Object.keys(commands) as RunningCommand[];
 const commandNames: readonly CommandName[] = [...runningCommands, ...servingCommands];
 
-async function dispatch(argv: readonly string[], codeCache: CodeCache): Promise<number> {
+async function dispatch(argv: readonly string[], codeCache: CodeCache, leaving?: Leaving): Promise<number> {
   const [first, ...rest] = argv;
   const name = runningCommands.find((each) => each === first);
   if (name !== undefined) return (await commands[name]())(rest, codeCache);
   const request = parseRoot(argv);
   switch (request.kind) {
     case "print": {
-      const code = await printRun(request.options);
+      const code = await printRun(request.options, leaving);
       // Only a complete run has compiled the functions that the next run needs.
       if (code === exitCodes.succeeded) codeCache.keep();
       return code;

@@ -46,6 +46,19 @@ describe("signals", () => {
     expect(resultOf(run)).toMatchObject({ outcome: "stopped", is_error: true });
   });
 
+  it("Ctrl+C while the program is loading ends it with a result for programs", async () => {
+    const place = createPlace();
+    // The signal arrives before the program's main bundle is loaded.
+    const preload = join(place.cwd, "preload.cjs");
+    writeFileSync(preload, "process.nextTick(() => process.kill(process.pid, 'SIGINT'));");
+    const environment = { NODE_OPTIONS: `--require=${preload}` };
+    const child = startRetinue(["-p", "Map this repository", "--output-format", "json"], { ...place, environment });
+    child.stdin.end();
+    const run = await ended(child);
+    expect(run.code).toBe(130);
+    expect(resultOf(run)).toMatchObject({ outcome: "stopped", is_error: true });
+  });
+
   it("Ctrl+C while waiting for standard input ends the program immediately, with a result for programs", async () => {
     const place = createPlace();
     const child = startRetinue(["-p", "--output-format", "json", "--verbose"], place);

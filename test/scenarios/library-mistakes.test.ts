@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import {
   type Approvals,
+  createMemoryTranscript,
   defineAgent,
   defineTool,
   loadSettings,
@@ -231,6 +232,12 @@ describe("an error message", () => {
     );
     expect(await failure(() => session.subagents.start("Explore", "x", { abortSignal: 1 } as never))).toBe(
       'session.subagents.start has no option "abortSignal". Use signal.',
+    );
+    expect(await failure(() => createMemoryTranscript({ sesionId: "x" } as never))).toBe(
+      'createMemoryTranscript has no option "sesionId". Did you mean sessionId?',
+    );
+    expect(await opening({ approvals: { ask: async () => ({ decision: "deny" }) }, onAsk: "deny" })).toMatch(
+      'both the approvals option and onAsk: "deny"',
     );
     expect(await opening({ mcpServers: { a: { cmd: "a" } } })).toMatch('unknown field "cmd". Did you mean command?');
     await session.close();

@@ -57,6 +57,12 @@ export function checkSessionOptions(options: SessionOptions): void {
   checkMcpServers(options.mcpServers ?? {});
   if (options.entryPoint !== "cli") checkToolNames(options);
   checkHooks(options.hooks ?? {});
+  const { approvals, onAsk } = options;
+  if (approvals !== undefined && (onAsk === "deny" || onAsk === "hook"))
+    throw optionError(
+      `openSession has both the approvals option and onAsk: "${onAsk}", which has an effect only without approvals`,
+      "Leave out one of them.",
+    );
   // If there are origins, the settings come from `loadProjectSettings`, which has already checked them.
   const { problems, unknown } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
   const all = [...problems, ...unknown.map(unknownKeyProblem)];

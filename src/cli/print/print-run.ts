@@ -24,14 +24,18 @@ import { type AgentViews, createAgentViews } from "../progress/agent-views.ts";
 import { type ShownProgress, showProgress } from "../progress/progress.ts";
 import { usageError } from "../read-options.ts";
 import { type Outputs, reportError } from "../report-error.ts";
+import type { Leaving } from "../stop-signals.ts";
 import { closingMessage, interruptMessage } from "./closing-message.ts";
 import { createNotices, openingNotices } from "./notices.ts";
 import { hasOpenRequests, openRunSession } from "./open-run-session.ts";
 import type { AskingWay, PrintOptions } from "./print-options.ts";
 import { readPrompt } from "./read-prompt.ts";
 
-/** Runs `retinue -p`: one prompt, one run, one result. Returns the exit code. */
-export async function printRun(options: PrintOptions): Promise<number> {
+/**
+ * Runs `retinue -p`: one prompt, one run, one result. Returns the exit code. `leaving` has received the signals since
+ * the program started.
+ */
+export async function printRun(options: PrintOptions, leaving?: Leaving): Promise<number> {
   let run: Run | undefined;
   let session: Session | undefined;
   let isOpening = false;
@@ -61,11 +65,18 @@ export async function printRun(options: PrintOptions): Promise<number> {
     session?.close().catch(() => undefined);
   };
   const signalCode = onStopSignal(stop, progress.end);
+  leaving?.release();
   const endAtOnce = async (): Promise<void> => {
     progress.end();
     await reportError(interrupted(), outputs);
     process.exit(signalCode());
   };
+  const earlyCode = leaving?.code();
+  if (earlyCode !== undefined) {
+    progress.end();
+    await reportError(interrupted(), outputs);
+    return earlyCode;
+  }
   try {
     const ended = await executeRun(options, {
       ...outputs,

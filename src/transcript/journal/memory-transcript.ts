@@ -1,6 +1,6 @@
 import { createReadStream } from "node:fs";
 import { stat } from "node:fs/promises";
-import { formatBytes, monotonic, newSessionId } from "../../lib/index.ts";
+import { formatBytes, monotonic, nearest, newSessionId, UserError } from "../../lib/index.ts";
 import type { Transcript } from "../../ports/index.ts";
 import { type AgentId, type Line, MAIN_AGENT, parseAddress, resultAddress } from "../../protocol/index.ts";
 import { createFeed } from "../feed/feed.ts";
@@ -22,11 +22,9 @@ export interface MemoryTranscriptOptions extends Partial<Pick<TranscriptOptions,
  * const session = await openSession({ transcript: createMemoryTranscript() });
  * ```
  */
-export function createMemoryTranscript({
-  sessionId = newSessionId(),
-  clock = { now: Date.now, monotonic },
-  lines: earlier = [],
-}: MemoryTranscriptOptions = {}): Transcript {
+export function createMemoryTranscript(options: MemoryTranscriptOptions = {}): Transcript {
+  const { sessionId = newSessionId(), clock = { now: Date.now, monotonic }, lines: earlier = [], ...unknown } = options;
+  refuseUnknown(Object.keys(unknown));
   const agents = new Map<AgentId, Line[]>([...earlier].map(([agentId, lines]) => [agentId, [...lines]]));
   const heads = new Map<string, string>();
   const results = new Map<string, Uint8Array>();
@@ -113,4 +111,13 @@ async function readStart(path: string, whole: boolean): Promise<Uint8Array> {
 
 async function* inOneChunk(bytes: Uint8Array): AsyncIterable<Uint8Array> {
   yield bytes;
+}
+
+/** Throws a `UserError` for a misspelled option, which programs without type checking may pass. */
+function refuseUnknown([name]: readonly string[]): void {
+  if (name === undefined) return;
+  const known = ["sessionId", "clock", "lines"];
+  const [meant] = nearest(name, known);
+  const cure = meant === undefined ? `Its options are ${known.join(", ")}.` : `Did you mean ${meant}?`;
+  throw new UserError(`createMemoryTranscript has no option "${name}"`, { code: "options", cure, exitCode: 2 });
 }
