@@ -18,7 +18,8 @@ import {
 import { type ApiServer, type Conversation, createApiServer, messagesOf, type Reply } from "../../src/testing/index.ts";
 import { asAfterKill, mainLines, newPlace, type Place } from "./delegation-place.ts";
 
-const sources = join(import.meta.dirname, "../../src");
+/** Directory of the built library. */
+const library = join(import.meta.dirname, "../../dist/esm");
 
 /** A tool defined by the program, which returns prices by product and records its calls. */
 function priceTool(calls: string[] = [], wait?: (signal: AbortSignal) => Promise<void>) {
@@ -236,8 +237,8 @@ describe("a tool that the program defines", () => {
 
   it("does not keep the process alive after the session is closed, even if it never ends", async () => {
     const program = `
-      import { defineTool, openSession } from ${JSON.stringify(join(sources, "index.ts"))};
-      import { createScriptedModel } from ${JSON.stringify(join(sources, "testing/index.ts"))};
+      import { defineTool, openSession } from ${JSON.stringify(join(library, "index.js"))};
+      import { createScriptedModel } from ${JSON.stringify(join(library, "testing/index.js"))};
       const model = createScriptedModel([{ calls: [{ name: "wait", input: {} }] }]);
       let session;
       const input = { type: "object", properties: {} };
@@ -246,7 +247,7 @@ describe("a tool that the program defines", () => {
       session = await openSession({ model, tools, home: false });
       console.log((await session.prompt("Wait.").result).outcome);
     `;
-    const words = ["--import", "tsx", "--input-type=module", "--eval", program];
+    const words = ["--input-type=module", "--eval", program];
     const { stdout } = await promisify(execFile)(process.execPath, words, { timeout: 30_000 });
     expect(stdout).toBe("stopped\n");
   });
