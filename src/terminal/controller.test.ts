@@ -226,3 +226,22 @@ describe("the status line command", () => {
       ]);
   });
 });
+
+describe("a message to an agent that is working", () => {
+  it("is marked as unread until the agent's next request, and the prompt of a run never is", async () => {
+    const terminal = await openTestTerminal();
+    const receive = (text: string): void =>
+      terminal.happen({ type: "prompt.received", from: "person", content: [{ type: "text", text }] });
+    terminal.happen(started());
+    receive("Go");
+    terminal.happen({ type: "model.requested", turn: 1 });
+    receive("Use the new one");
+    await terminal.waitFor("  unread  Use the new one");
+    expect(terminal.frame()).not.toContain("unread  Go");
+    terminal.happen(answered("I look.", [{ name: "Read", input: { file_path: "a.ts" } }]));
+    await terminal.waitFor("I look.");
+    expect(terminal.frame()).toContain("  unread  Use the new one");
+    terminal.happen({ type: "model.requested", turn: 2 });
+    await expect.poll(() => terminal.frame()).not.toContain("unread");
+  });
+});

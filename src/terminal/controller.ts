@@ -44,6 +44,7 @@ import { cleanLine, wrap } from "./screen/text.ts";
 import { currentMode } from "./session-commands.ts";
 import { createSessionFeed } from "./session-feed.ts";
 import { createSubmit } from "./submit.ts";
+import { createUnreadMessages } from "./unread-messages.ts";
 
 export interface ControllerOptions {
   readonly program: TerminalProgram;
@@ -161,6 +162,7 @@ export function createController(options: ControllerOptions): Controller {
     },
   };
   const agentNotices = createAgentNotices(app, isBusy);
+  const unread = createUnreadMessages();
   const requests = createRequests({ app, by: program.user, isOccupied });
   const tools: CommandTools = {
     get columns() {
@@ -205,6 +207,7 @@ export function createController(options: ControllerOptions): Controller {
     completion,
     requests,
     submit,
+    unread,
     isBusy,
     later,
     flash: () => flash.text,
@@ -251,6 +254,7 @@ export function createController(options: ControllerOptions): Controller {
     redraw();
     status.refresh();
     agentNotices.notice(update, before);
+    unread.notice(update);
     interrupt.notice();
   }
 

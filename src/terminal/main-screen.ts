@@ -16,6 +16,7 @@ import { cleanLine, cut, cutBefore } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import type { Submit } from "./submit.ts";
 import { shownPrompt } from "./typed-prompt.ts";
+import type { UnreadMessages } from "./unread-messages.ts";
 
 export interface MainScreenParts {
   readonly screen: Screen;
@@ -24,6 +25,7 @@ export interface MainScreenParts {
   readonly completion: Completion;
   readonly requests: Requests;
   readonly submit: Submit;
+  readonly unread: UnreadMessages;
   readonly isBusy: () => boolean;
   readonly later: Later;
   /** Returns a message that is shown briefly in place of the key hints; undefined if there is none. */
@@ -77,13 +79,14 @@ function activityRows(parts: MainScreenParts): readonly Row[] {
   return [row("  ● ", activityWords(agent), `  ${elapsed}${tokens} · Esc interrupts`), ...shell];
 }
 
-function queueRows({ feed, submit }: MainScreenParts, columns: number): readonly Row[] {
+function queueRows({ feed, submit, unread }: MainScreenParts, columns: number): readonly Row[] {
   const row = (label: string, content: readonly UserBlock[]): Row => {
     const images = content.filter(({ type }) => type === "image").length;
     const text = `${shownPrompt(textOf(content))}${images === 0 ? "" : ` [${plural(images, "image")}]`}`;
     return [span(`  ${label}  `, "dim"), span(cut(cleanLine(text), columns - 12))];
   };
   return [
+    ...unread.list.map((content) => row("unread", content)),
     ...submit.held.map((content) => row("held  ", content)),
     ...feed.view.queue.map(({ content }) => row("queued", content)),
   ];
