@@ -28,10 +28,11 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
     onAnswer(isEmpty ? { answer: "deny", by } : { answer: "allow", by, replies });
   }
 
-  /** Chooses an option. The index after the last option means the user's own text. */
+  /** Chooses an option. After the options come the user's own text, and no answer. */
   function choose(index: number): void {
     const { options: offered, multiSelect } = asked();
     if (index === offered.length) input = createLineInput("› ");
+    else if (index > offered.length) reply([]);
     else if (multiSelect) toggle(index);
     else reply([offered[index]?.label ?? ""]);
   }
@@ -42,7 +43,7 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
 
   function confirm(): void {
     const { options: offered, multiSelect } = asked();
-    if (!multiSelect || selected === offered.length) choose(selected);
+    if (!multiSelect || selected >= offered.length) choose(selected);
     else if (chosen.size === 0) reply([offered[selected]?.label ?? ""]);
     else reply([...chosen].sort((left, right) => left - right).map((index) => offered[index]?.label ?? ""));
   }
@@ -55,15 +56,17 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
       columns: columns - 1,
       first: [span("  ")],
     });
-    const list = [...offered, { label: "something else…" }].flatMap(({ label, ...option }, index): readonly Row[] => {
-      const isSelected = index === selected && input === undefined;
-      const box = multiSelect && index < offered.length ? (chosen.has(index) ? "☑ " : "☐ ") : "";
-      const about = "description" in option && option.description ? `  ${cleanLine(option.description)}` : "";
-      return wrap([span(`${box}${cleanLine(label)}`, isSelected ? "bold" : undefined), span(about, "dim")], {
-        columns: columns - 1,
-        first: [span(isSelected ? "› " : "  ", "accent"), span(`${index + 1} `, "accent")],
-      });
-    });
+    const list = [...offered, { label: "something else…" }, { label: "let the agent decide" }].flatMap(
+      ({ label, ...option }, index): readonly Row[] => {
+        const isSelected = index === selected && input === undefined;
+        const box = multiSelect && index < offered.length ? (chosen.has(index) ? "☑ " : "☐ ") : "";
+        const about = "description" in option && option.description ? `  ${cleanLine(option.description)}` : "";
+        return wrap([span(`${box}${cleanLine(label)}`, isSelected ? "bold" : undefined), span(about, "dim")], {
+          columns: columns - 1,
+          first: [span(isSelected ? "› " : "  ", "accent"), span(`${index + 1} `, "accent")],
+        });
+      },
+    );
     const line = input?.draw(columns);
     const above = [head, ...title, ...list].slice(0, Math.max(1, rows - (line?.rows.length ?? 0)));
     return {
@@ -79,14 +82,14 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
       else if (result === "back") input = undefined;
       return true;
     }
-    const last = asked().options.length;
-    if (pressed.kind === "text" && /^[1-9]$/.test(pressed.text) && Number(pressed.text) <= last + 1)
+    const own = asked().options.length;
+    if (pressed.kind === "text" && /^[1-9]$/.test(pressed.text) && Number(pressed.text) <= own + 2)
       choose(Number(pressed.text) - 1);
-    else if (pressed.kind === "text" && pressed.text === " " && selected < last) toggle(selected);
-    else if (pressed.kind === "text" && pressed.text === "s") reply([]);
-    else if (pressed.kind !== "key") return pressed.text.length === 1;
+    else if (pressed.kind === "text" && pressed.text === " " && selected < own) toggle(selected);
+    // A word is the beginning of the user's own answer.
+    else if (pressed.kind !== "key") input = createLineInput("› ", pressed.text.trimStart());
     else if (pressed.name === "up") selected = Math.max(0, selected - 1);
-    else if (pressed.name === "down") selected = Math.min(last, selected + 1);
+    else if (pressed.name === "down") selected = Math.min(own + 1, selected + 1);
     else if (pressed.name === "enter") confirm();
     else if (["esc", "tab", "ctrl-c"].includes(pressed.name)) onAside();
     else return false;
@@ -99,7 +102,7 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
     get keys() {
       if (input !== undefined) return ["Enter answers", "Esc back"];
       const several = asked().multiSelect ? ["Space chooses several"] : [];
-      return ["↑↓ or a number", ...several, "Enter answers", "s let the agent decide", "Esc write a prompt first"];
+      return ["↑↓, a number or your own words", ...several, "Enter answers", "Esc write a prompt first"];
     },
   };
 }

@@ -132,6 +132,19 @@ describe("the keys of a request", () => {
     await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { replies: [["B"]] } }]);
   });
 
+  it("begin the user's own answer to a question if they are letters", async () => {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    const options = [{ label: "A" }, { label: "B" }];
+    terminal.ask({ ...question, kind: "question", questions: [{ header: "Way", question: "Which?", options }] });
+    await terminal.waitFor("main has a question");
+    clock.pass(400);
+    for (const letter of "some way") terminal.type(letter);
+    terminal.press("enter");
+    await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { replies: [["some way"]] } }]);
+  });
+
   it("are shown for a question as soon as they have an effect", async () => {
     const clock = stopClock();
     const terminal = await openTestTerminal();
