@@ -114,18 +114,20 @@ export function createCommands({ app, feed, program, tools, later, isBusy, leave
   }
 
   function showCost(): string {
-    const { usage, costUsd, isCostKnown, turns, toolCalls } = totalsOf(app.view);
+    const { usage, costUsd, isCostKnown, isCostAtMost, turns, toolCalls } = totalsOf(app.view);
     const agents = [...elements(app.view.agents)]
       .sort((left, right) => (right.costUsd ?? 0) - (left.costUsd ?? 0))
       .slice(0, MAX_COSTS);
     const rows = agents.map((agent): Row => {
-      const cost = agent.costUsd === undefined ? "no price" : dollars(agent.costUsd);
+      const cost = agent.costUsd === undefined ? "no price" : dollars(agent.costUsd, agent.isCostAtMost);
       const figures = `${formatCount(tokensOf(agent.usage)).padStart(11)} tokens ${cost.padStart(8)}`;
       const width = Math.min(78, app.columns - 1);
       return spread([span(`  ${nameOf(agent)}`), span(`  ${agent.description}`, "dim")], [span(figures, "dim")], width);
     });
     const more = app.view.agents.length - agents.length;
-    const total = isCostKnown ? dollars(costUsd) : `${dollars(costUsd)} and requests without a known price`;
+    const total = isCostKnown
+      ? dollars(costUsd, isCostAtMost)
+      : `${dollars(costUsd, isCostAtMost)} and requests without a known price`;
     app.print([
       [],
       [

@@ -135,13 +135,13 @@ function modeSpan(parts: MainScreenParts): Span | undefined {
 
 function facts(parts: MainScreenParts): readonly string[] {
   const { feed } = parts;
-  const { costUsd, isCostKnown } = totalsOf(feed.view);
+  const { costUsd, isCostKnown, isCostAtMost } = totalsOf(feed.view);
   const { window, contextTokens = 0 } = mainAgent(parts) ?? {};
   const filled = window === undefined ? 0 : Math.round((contextTokens / window) * 100);
   const shown = [
     feed.host?.facts.model || (mainAgent(parts)?.model ?? ""),
     filled > 0 ? `context ${filled} %` : "",
-    isCostKnown && costUsd > 0 ? dollars(costUsd) : "",
+    isCostKnown && costUsd > 0 ? dollars(costUsd, isCostAtMost) : "",
   ];
   return shown.filter((part) => part !== "");
 }

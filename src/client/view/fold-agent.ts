@@ -124,7 +124,11 @@ function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): Age
         step: { kind: "working", since: line.at },
       };
     case "spend.recorded":
-      return { ...agent, ...spend(agent, line.usage, line.costUsd) };
+      return {
+        ...agent,
+        ...spend(agent, line.usage, line.costUsd),
+        isCostAtMost: line.estimated ?? agent.isCostAtMost,
+      };
     case "mode.changed":
       return { ...agent, permissionMode: line.mode };
     case "conversation.rewound":

@@ -1,6 +1,6 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import type { DurableEvent, Line, SessionUpdate } from "../../protocol/index.ts";
+import { type DurableEvent, type Line, noUsage, type SessionUpdate } from "../../protocol/index.ts";
 import { activityWords } from "../words/words.ts";
 import { answered, created, line, runEnded, started } from "./agent-events.test-support.ts";
 import { closeAgent, foldSession, openAgent, reconnected, sessionClosed, type ViewUpdate } from "./fold-session.ts";
@@ -452,6 +452,14 @@ describe("the session as a whole", () => {
       costUsd: 1,
       isCostKnown: true,
       states: { running: 1, waitingForAgents: 1 },
+      isCostAtMost: false,
     });
+  });
+
+  it("says that its cost may be lower if the response to a request was lost", () => {
+    const lost = { type: "spend.recorded", usage: noUsage, costUsd: 0.25, estimated: true } as const;
+    const view = viewOf([of("main", started()), of("main", lost), of("main", answered("x")), of("main", runEnded())]);
+    expect(agentOf(view, "main")?.isCostAtMost).toBe(true);
+    expect(totalsOf(view).isCostAtMost).toBe(true);
   });
 });

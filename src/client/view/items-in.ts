@@ -69,8 +69,8 @@ function partsIn(line: Line, cwd: string | undefined): readonly ItemPart[] {
       // If a call resumed the agent, the call's item already names it.
       return line.callId === undefined ? [{ kind: "change", change: line.type, agentId: line.agentId }] : nothing;
     case "run.ended": {
-      const { outcome, reason, message, text, turns, usage, costUsd, milliseconds } = line;
-      return [{ kind: "end", outcome, reason, message, text, turns, usage, costUsd, milliseconds }];
+      const { outcome, reason, limit, message, text, turns, usage, costUsd, milliseconds } = line;
+      return [{ kind: "end", outcome, reason, limit, message, text, turns, usage, costUsd, milliseconds }];
     }
     default:
       return nothing;

@@ -146,7 +146,7 @@ interface ChangeItem {
   readonly agentId?: AgentId | undefined;
 }
 
-interface EndItem extends Omit<RunEnd, "runId" | "limit" | "facts" | "acceptance" | "modelMilliseconds"> {
+interface EndItem extends Omit<RunEnd, "runId" | "facts" | "acceptance" | "modelMilliseconds"> {
   readonly kind: "end";
 }
 

@@ -108,6 +108,10 @@ export interface AgentTotals {
   readonly usage: Usage;
   /** Total cost; undefined if part of it has no known price. */
   readonly costUsd: number | undefined;
+  /**
+   * Set if `costUsd` contains the most that a request can have cost, because its response was lost with the process.
+   */
+  readonly isCostAtMost?: true | undefined;
   readonly denied: readonly DeniedFact[];
 }
 
@@ -261,6 +265,8 @@ export interface SessionTotals {
   readonly costUsd: number;
   /** Whether the cost of every agent is known. */
   readonly isCostKnown: boolean;
+  /** Whether the cost of an agent may be lower than its `costUsd`. */
+  readonly isCostAtMost: boolean;
 }
 
 /**
@@ -270,16 +276,17 @@ export interface SessionTotals {
 export function totalsOf({ agents }: SessionView): SessionTotals {
   const states = { running: 0, waitingForApproval: 0, waitingForAgents: 0, idle: 0, ended: 0 };
   const usage = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
-  let [turns, toolCalls, costUsd, isCostKnown] = [0, 0, 0, true];
+  let [turns, toolCalls, costUsd, isCostKnown, isCostAtMost] = [0, 0, 0, true, false];
   for (const agent of elements(agents)) {
     states[stateOf(agent)] += 1;
     turns += agent.turns;
     toolCalls += agent.toolCalls;
     costUsd += agent.costUsd ?? 0;
     isCostKnown &&= agent.costUsd !== undefined;
+    isCostAtMost ||= agent.isCostAtMost === true;
     for (const kind of Object.keys(usage) as (keyof typeof usage)[]) usage[kind] += agent.usage[kind];
   }
-  return { agents: agents.length, states, turns, toolCalls, usage, costUsd, isCostKnown };
+  return { agents: agents.length, states, turns, toolCalls, usage, costUsd, isCostKnown, isCostAtMost };
 }
 
 /** Returns the sum of all kinds of tokens. */

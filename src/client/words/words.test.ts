@@ -125,6 +125,11 @@ describe("the end of an agent's run", () => {
     expect(ended("max_turns")).toBe("cut by its turn limit, can be resumed");
     expect(ended("parked")).toBe("parked, continues when the session is resumed");
     expect(endWords(undefined)).toBe("cut off, can be resumed");
+    const budget = { outcome: "incomplete", reason: "budget" } as const;
+    expect(endWords(budget)).toBe("cut by its budget, can be resumed");
+    expect(endWords({ ...budget, limit: { cause: "", unpriced: true } })).toBe(
+      "stopped: the price of its model is unknown, can be resumed",
+    );
   });
 });
 

@@ -46,7 +46,8 @@ function awaitedAgents({ calls, runningChildren }: AgentView): number {
 }
 
 /** Describes how a run ended. `end` is undefined if the process ended before the run did. */
-export function endWords(end: Pick<RunEnd, "outcome" | "reason"> | undefined): string {
+export function endWords(end: Pick<RunEnd, "outcome" | "reason" | "limit"> | undefined): string {
+  if (end?.limit?.unpriced) return "stopped: the price of its model is unknown, can be resumed";
   return end === undefined ? "cut off, can be resumed" : endings[end.reason];
 }
 

@@ -102,6 +102,8 @@ export interface ReachedLimit {
   readonly owner?: string | undefined;
   /** Set if the limit only prevents more agents from being started. */
   readonly spawns?: true | undefined;
+  /** Set if a limit in dollars can't be enforced, because the price of the model is unknown. */
+  readonly unpriced?: true | undefined;
 }
 
 /** Result of a run: how it ended and what it did. */

@@ -36,6 +36,8 @@ export interface RefusedLimit extends LimitText {
   readonly limit: BudgetLimit;
   /** Owner of the limit: `session`, or an agent's name. */
   readonly owner: string;
+  /** Set if the limit can't be enforced, because the price of the model is unknown. */
+  readonly unpriced?: true | undefined;
 }
 
 /** Explains why the budget refuses a request, with the amounts and what to do. */
@@ -80,8 +82,12 @@ export function noSpawnText({ limit, cause }: RefusedLimit): string {
 }
 
 /** Returns the end of a run whose budget does not allow it to continue. */
-export function endingOf({ limit, owner, cause, message }: RefusedLimit): Ending {
-  return { reason: "budget", message, limit: { cause, owner, spawns: countsAgents(limit) ? true : undefined } };
+export function endingOf({ limit, owner, unpriced, cause, message }: RefusedLimit): Ending {
+  return {
+    reason: "budget",
+    message,
+    limit: { cause, owner, spawns: countsAgents(limit) ? true : undefined, unpriced },
+  };
 }
 
 export const SESSION = "session";

@@ -2,6 +2,7 @@ import { describe, expect, it } from "vitest";
 import { createDeferred } from "../../lib/index.ts";
 import { noUsage, type Usage } from "../../protocol/index.ts";
 import type { Budget, BudgetLimits, BudgetRefusal, Reservation } from "./budget.ts";
+import { endingOf } from "./budget-text.ts";
 import { createBudget } from "./create-budget.ts";
 
 const still = { monotonic: () => 0 };
@@ -104,6 +105,7 @@ describe("a budget", () => {
     const child = session({ usd: 2 }).child({}, "reviewer");
     const refusal = refused(child.reserve({ tokens: 1, model: "llama" }));
     expect(refusal).toMatchObject({ limit: "usd", owner: "session", pending: false });
+    expect(endingOf(refusal)).toMatchObject({ reason: "budget", limit: { owner: "session", unpriced: true } });
     expect(refusal.message).toMatch(/price of the model llama.*session's limit of \$2\.00.*prices/);
     const own = refused(session({}).child({ usd: 1 }, "reviewer").reserve({ tokens: 1 }));
     expect(own.message).toContain("agent reviewer's limit");

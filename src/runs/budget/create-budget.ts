@@ -212,7 +212,7 @@ class BudgetNode implements Budget {
     const account = usd === undefined ? this.accounts.find(({ limits }) => limits.usd !== undefined) : undefined;
     if (!account) return undefined;
     const text = unpricedText(account.line("usd"), model);
-    return { refused: true, limit: "usd", owner: account.name, pending: false, ...text };
+    return { refused: true, limit: "usd", owner: account.name, pending: false, unpriced: true, ...text };
   }
 
   /** Returns a refusal if a limit is exceeded. Limits for which waiting does not help are reported first. */

@@ -118,11 +118,11 @@ function compactionText({ before, after }: Extract<Item, { kind: "compaction" }>
 }
 
 function endItem(
-  { outcome, reason, message }: Extract<Item, { kind: "end" }>,
+  { outcome, reason, limit, message }: Extract<Item, { kind: "end" }>,
   note: (text: string, style?: Style) => PrintedItem,
 ): PrintedItem | undefined {
   if (outcome === "succeeded") return undefined;
-  const words = `${outcomeMarks[outcome]} ${endWords({ outcome, reason })}`;
+  const words = `${outcomeMarks[outcome]} ${endWords({ outcome, reason, limit })}`;
   // A refusal's message is the model's answer, which has already been printed.
   if (outcome === "stopped" || reason === "refused" || message === undefined) return note(words, "warn");
   return note(`${words}: ${message}`, outcome === "failed" ? "bad" : "warn");

@@ -103,8 +103,8 @@ function headRow(view: SessionView, { columns, shown, listed }: HeadOptions): Ro
   }
   const parts = groups.flatMap((word) => (counts.has(word) ? [`${counts.get(word)} ${word}`] : []));
   const hidden = listed > shown ? [`${listed - shown} more`] : [];
-  const { usage, costUsd, isCostKnown } = totalsOf(view);
-  const cost = isCostKnown && costUsd > 0 ? ` · ${dollars(costUsd)}` : "";
+  const { usage, costUsd, isCostKnown, isCostAtMost } = totalsOf(view);
+  const cost = isCostKnown && costUsd > 0 ? ` · ${dollars(costUsd, isCostAtMost)}` : "";
   return spread(
     [
       span(`  ${plural(view.agents.length - 1, "agent")}`, "bold"),
@@ -168,7 +168,7 @@ function agentRow(agent: AgentView, { columns, now, selected, width, hasCost, is
   const name = pad(`${indent}${nameOf(agent)}`, width);
   const { end, usage, costUsd, background } = agent;
   const elapsed = clock(elapsedOf(agent, now));
-  const cost = costUsd !== undefined && costUsd > 0 ? dollars(costUsd) : "";
+  const cost = costUsd !== undefined && costUsd > 0 ? dollars(costUsd, agent.isCostAtMost) : "";
   const figures = [
     elapsed.padStart(5),
     ...(isNarrow ? [] : [thousands(tokensOf(usage)).padStart(5)]),
@@ -224,6 +224,7 @@ export function clock(milliseconds: number): string {
   return hours > 0 ? `${hours}:${String(minutes).padStart(2, "0")}:${rest}` : `${minutes}:${rest}`;
 }
 
-export function dollars(usd: number): string {
+export function dollars(usd: number, isAtMost = false): string {
+  if (isAtMost) return `≤${dollars(Math.max(usd, 0.01))}`;
   return usd < 0.01 ? "<$0.01" : `$${usd.toFixed(2)}`;
 }

@@ -23,12 +23,16 @@ export function formatMs(milliseconds: number): string {
   return milliseconds < 60_000 ? `${(milliseconds / 1000).toFixed(1)} s` : formatAge(milliseconds);
 }
 
-/** Formats dollars with enough digits to see small costs. */
-export function formatCost(costUsd: number | undefined): string {
+/** Formats dollars with enough digits to see small costs. A cost that may be lower is shown as `≤ $0.42`. */
+export function formatCost(costUsd: number | undefined, isAtMost = false): string {
   if (costUsd === undefined) return "cost unknown";
+  if (isAtMost) return `≤ ${formatCost(Math.max(costUsd, 0.001))}`;
   if (costUsd > 0 && costUsd < 0.0005) return "<$0.001";
   return `$${costUsd.toFixed(costUsd > 0 && costUsd < 0.1 ? 3 : 2)}`;
 }
+
+/** Explains the sign in a cost that may be lower. */
+export const AT_MOST = "Includes the most that requests whose responses were lost can have cost";
 
 /** Formats a number of tokens: `930`, `41.2 k`, `1.3 M`. */
 export function formatTokens(tokens: number): string {

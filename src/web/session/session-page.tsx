@@ -1,9 +1,17 @@
 import { type ReactNode, useEffect, useMemo, useRef, useState } from "react";
-import { type AgentView, agentOf, elements, inTreeOrder, type SessionView, totalsOf } from "../../client/index.ts";
+import {
+  type AgentView,
+  agentOf,
+  elements,
+  endWords,
+  inTreeOrder,
+  type SessionView,
+  totalsOf,
+} from "../../client/index.ts";
 import { type AgentId, MAIN_AGENT, type SessionId, type SessionInfo } from "../../protocol/index.ts";
 import { RequestList } from "../approvals/request-list.tsx";
 import { requestWanted } from "../approvals/request-wanted.ts";
-import { formatAge, formatCost, formatTokens } from "../parts/format.ts";
+import { AT_MOST, formatAge, formatCost, formatTokens } from "../parts/format.ts";
 import { Problem } from "../parts/problem.tsx";
 import { sessionState } from "../sessions/session-state.ts";
 import { useNow } from "../state/clock.ts";
@@ -303,7 +311,7 @@ function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionH
   const totals = useMemo(() => totalsOf(view), [view]);
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = totals.usage;
   const input = inputTokens + cacheReadTokens + cacheWriteTokens;
-  const cost = `${formatCost(totals.costUsd)}${totals.isCostKnown ? "" : " and unknown costs"}`;
+  const cost = `${formatCost(totals.costUsd, totals.isCostAtMost)}${totals.isCostKnown ? "" : " and unknown costs"}`;
   const maxCost = info?.maxCost;
   const state = isDeleted ? ({ words: "deleted", tone: "calm" } as const) : info && headState(info, view, isLoaded);
   const main = agentOf(view, MAIN_AGENT);
@@ -342,7 +350,7 @@ function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionH
           <button
             type="button"
             className="number-link"
-            title="Show the tokens and cost of each turn"
+            title={`${totals.isCostAtMost ? `${AT_MOST}. ` : ""}Show the tokens and cost of each turn`}
             onClick={showUsage}
           >
             {cost}
@@ -353,7 +361,7 @@ function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionH
           )}
         </span>
       )}
-      <RaiseBudgetButton info={isDeleted ? undefined : info} />
+      <RaiseBudgetButton info={isDeleted || main?.end?.limit?.unpriced ? undefined : info} />
     </div>
   );
 }
@@ -364,6 +372,9 @@ function headState(info: SessionInfo, view: SessionView, isLoaded: boolean): Ret
   if (info.state === "parked" && info.detail === undefined) return { words: "paused", tone: "calm" };
   // The note below the header says what is damaged.
   if (info.state !== "parked" && info.detail !== undefined) return { words: "damaged", tone: "bad" };
+  const end = agentOf(view, MAIN_AGENT)?.end;
+  // Only the view knows whether the budget was used up, or can't be enforced.
+  if (info.state === "idle" && end?.limit?.unpriced) return { words: endWords(end), tone: "asking" };
   const isBusy = info.state === "running" || info.state === "waiting";
   if (isBusy && isLoaded && view.running.length === 0 && !info.elsewhere) return { words: "starting", tone: "busy" };
   return sessionState(info);

@@ -131,6 +131,7 @@ function renderCall({ name, result, milliseconds }: EventOf<"tool.ended">, targe
 function renderEnd({
   outcome,
   reason,
+  limit,
   message,
   text,
   turns,
@@ -142,7 +143,7 @@ function renderEnd({
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   const cached = usage.cacheReadTokens > 0 ? ` (${formatCount(usage.cacheReadTokens)} from cache)` : "";
   const parts = [
-    endWords({ outcome, reason }),
+    endWords({ outcome, reason, limit }),
     plural(turns, "turn"),
     `${formatCount(input)} tokens in${cached}, ${formatCount(usage.outputTokens)} out`,
     costUsd === undefined ? "cost unknown" : `$${costUsd.toFixed(4)}`,

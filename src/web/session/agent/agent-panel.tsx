@@ -3,7 +3,7 @@ import { type AgentView, type Spans, stateOf, tokensOf } from "../../../client/i
 import { formatCount, plural } from "../../../lib/portable.ts";
 import { type ContextReport, MAIN_AGENT, type SessionInfo } from "../../../protocol/index.ts";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
-import { formatCost, formatTokens } from "../../parts/format.ts";
+import { AT_MOST, formatCost, formatTokens } from "../../parts/format.ts";
 import { SendButton } from "../../parts/send-button.tsx";
 import { goTo } from "../../state/route.ts";
 import { useServer } from "../../state/server-context.ts";
@@ -44,8 +44,14 @@ export function AgentPanel({ agent, state: { view, spans }, info }: AgentPanelPr
     ["From cache", `${formatTokens(usage.cacheReadTokens)}`],
     [
       "Cost",
-      <button key="cost" type="button" className="number-link" title="Show the cost of each turn" onClick={showUsage}>
-        {formatCost(agent.costUsd)}
+      <button
+        key="cost"
+        type="button"
+        className="number-link"
+        title={agent.isCostAtMost ? `${AT_MOST}. Show the cost of each turn` : "Show the cost of each turn"}
+        onClick={showUsage}
+      >
+        {formatCost(agent.costUsd, agent.isCostAtMost)}
       </button>,
     ],
   ];

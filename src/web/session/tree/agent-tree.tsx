@@ -13,7 +13,7 @@ import { type AgentView, type SessionView, stateOf } from "../../../client/index
 import { formatCount } from "../../../lib/portable.ts";
 import type { AgentId } from "../../../protocol/index.ts";
 import { Signs } from "../../parts/exact-text.tsx";
-import { formatAge, formatCost } from "../../parts/format.ts";
+import { AT_MOST, formatAge, formatCost } from "../../parts/format.ts";
 import { useNow } from "../../state/clock.ts";
 import { goTo } from "../../state/route.ts";
 import { doingWords, nameOf, toneOf, typeOf } from "../agent/agent-words.ts";
@@ -213,7 +213,12 @@ function GroupLine({ row, top, height, isActive, onToggle }: GroupLineProps): Re
       </span>{" "}
       <span className={`doing ${first === undefined ? "" : toneOf(first)}`}>{state}</span>{" "}
       <span className="number count">{formatCount(members.length)}</span>{" "}
-      <span className="number dim">{formatCost(costOf(members))}</span>
+      <span className="number dim">
+        {formatCost(
+          costOf(members),
+          members.some(({ isCostAtMost }) => isCostAtMost),
+        )}
+      </span>
     </div>
   );
 }
@@ -259,7 +264,9 @@ const AgentLine = memo(function AgentLine(props: AgentLineProps): ReactNode {
       <span className="who">
         <b>{nameOf(agent)}</b> <span className="dim type">{type}</span>
       </span>
-      <span className="number dim">{formatCost(agent.costUsd)}</span>
+      <span className="number dim" title={agent.isCostAtMost && AT_MOST}>
+        {formatCost(agent.costUsd, agent.isCostAtMost)}
+      </span>
       {form !== "line" && (
         <>
           <span className={isOver ? "doing ended" : "doing"}>
