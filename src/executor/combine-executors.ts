@@ -14,7 +14,7 @@ export interface CombinedTools {
 export interface AddressRoute {
   /** One of the combined executors. */
   readonly executor: ToolExecutor;
-  /** Returns the address of the text stored at a path, or undefined if the path is not that of a stored text. */
+  /** Returns the address of the text stored at a path, or undefined if no text is stored there. */
   readonly addressOf: (path: string) => string | undefined;
 }
 

@@ -71,7 +71,7 @@ export interface ResultStore {
   saveFile(id: string, path: string, options?: { readonly whole?: boolean }): Promise<string>;
 }
 
-/** Texts that models refer to by address (see `Address`). */
+/** Text that models refer to by address (see `Address`). */
 export interface AddressedTexts {
   /**
    * Returns the current text at an address as UTF-8, in chunks. Undefined if there is no text. Read all chunks, or end

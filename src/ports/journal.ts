@@ -64,7 +64,7 @@ export interface Journal {
 
 /** A session's journal and everything else that is stored with it: in files, in memory or elsewhere. */
 export interface Transcript extends Journal {
-  /** Complete texts of truncated results, whose addresses have the kind `result`. */
+  /** Complete text of truncated results. Its addresses have the kind `result`. */
   readonly results: ResultStore & AddressedTexts;
   /** Delivers everything that this process appends. */
   readonly feed: Feed;

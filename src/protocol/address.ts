@@ -1,7 +1,7 @@
 import type { AgentId } from "./ids.ts";
 
 /**
- * Address of a text that is stored with a session. Models get addresses instead of paths, because the session and the
+ * Address of text that is stored with a session. Models get addresses instead of paths, because the session and the
  * worker can run on different machines. An address is valid only in its session.
  */
 export type Address =

@@ -70,7 +70,7 @@ function toolsOfCalls(messages: readonly Message[]): ReadonlyMap<CallId, string>
   return new Map(calls.map(({ callId, name }) => [callId, name]));
 }
 
-/** Returns the texts that the agent received as prompts. */
+/** Returns the text of each prompt that the agent received. */
 function promptsIn(lines: readonly Line[]): ReadonlySet<string> {
   const blocks = lines.flatMap((line) => (line.type === "prompt.received" ? line.content : []));
   return new Set(blocks.flatMap((block) => (block.type === "text" ? [block.text] : [])));

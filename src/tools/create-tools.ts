@@ -63,7 +63,7 @@ export interface TextToolsOptions {
 }
 
 /**
- * Creates the tools that read texts by their addresses. Their declarations match those of the tools that read files.
+ * Creates the tools that read text by its address. Their declarations match those of the tools that read files.
  */
 export function createTextTools({ texts, workspace }: TextToolsOptions): readonly Tool[] {
   return [createTextReadTool(texts), createTextGrepTool({ texts, workspace })];

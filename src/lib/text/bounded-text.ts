@@ -8,7 +8,7 @@ export interface BoundedText {
 }
 
 /**
- * Keeps the start and the end of a long text with a marker line between them, cut at line boundaries where possible.
+ * Keeps the start and the end of long text with a marker line between them, cut at line boundaries where possible.
  * The result has at most `maxCharacters` characters, and at most `maxLines` lines in addition to the marker.
  */
 export function boundText(

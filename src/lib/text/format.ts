@@ -74,7 +74,7 @@ function twoDigits(value: number): string {
 }
 
 /**
- * Shows text on one line in such a way that different texts never look the same, so that a person approves exactly this
+ * Shows text on one line in such a way that different strings never look the same, so that a person approves exactly this
  * text. Line breaks become `↵`, tabs `⇥`, and spaces that could be overlooked `␠`. Control characters, invisible
  * characters, those that change the direction of writing and those that resemble others become escapes such as
  * `\u{202e}`. If the text itself contains one of these symbols, the symbol is escaped too.

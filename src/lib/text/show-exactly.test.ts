@@ -29,7 +29,7 @@ describe("showExactly", () => {
     ["l\u03bf\u0455 \u0585", "l\\u{3bf}\\u{455} \\u{585}"],
     ["\uff43at \u{1d41c}at \u217ds \u0261it", "\\u{ff43}at \\u{1d41c}at \\u{217d}s \\u{261}it"],
     ["a \u2013rf \u2212rf \u2044etc \u2019x\u2019", "a \\u{2013}rf \\u{2212}rf \\u{2044}etc \\u{2019}x\\u{2019}"],
-    // Texts in other languages.
+    // Text in other languages.
     ["echo 'Привет мир'", "echo 'Привет мир'"],
     ["echo 'Καλημέρα'", "echo 'Καλημέρα'"],
     ["echo 'नमस्ते สวัสดี שלום مرحبا'", "echo 'नमस्ते สวัสดี שלום مرحبا'"],
@@ -37,7 +37,7 @@ describe("showExactly", () => {
     ["echo '→ ✓ … — 🎉'", "echo '→ ✓ … — 🎉'"],
   ])("shows %j as %j", (text, shown) => expect(showExactly(text)).toBe(shown));
 
-  it("never shows two different texts alike, can be reversed, and shows only visible characters", () => {
+  it("never shows two different strings alike, can be reversed, and shows only visible characters", () => {
     const part = fc.oneof(
       fc.string({ unit: "binary" }),
       fc.constantFrom(

@@ -1,7 +1,7 @@
 import { expect, it } from "vitest";
 import { testPattern } from "./test-pattern.ts";
 
-it("returns a result for each text", () => {
+it("returns a result for each string", () => {
   expect(testPattern("^a+$", { texts: ["aa", "ab", "a"], limitMs: 1_000 })).toEqual({
     ok: true,
     matches: [true, false, true],

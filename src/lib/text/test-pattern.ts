@@ -7,7 +7,7 @@ export type PatternTest =
 export interface PatternTexts {
   readonly texts: readonly string[];
   readonly flags?: string | undefined;
-  /** Time limit for all texts together. */
+  /** Time limit for all strings together. */
   readonly limitMs: number;
 }
 
@@ -15,7 +15,7 @@ export interface PatternTexts {
 let context: Context | undefined;
 
 /**
- * Tests texts with a regular expression that a model, a file or a server supplied. Some expressions practically never
+ * Tests strings with a regular expression that a model, a file or a server supplied. Some expressions practically never
  * finish, and a script context is the only place where they can be stopped.
  */
 export function testPattern(pattern: string, { texts, flags = "", limitMs }: PatternTexts): PatternTest {

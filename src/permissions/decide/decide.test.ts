@@ -84,7 +84,7 @@ describe("built-in rules", () => {
     expect(judge("BashOutput", { bash_id: "1" }).effect).toBe("allow");
   });
 
-  it("allow reading this session's texts with Read and Grep, whatever path rules say", () => {
+  it("allow reading this session's stored text with Read and Grep, whatever path rules say", () => {
     const rules = [["deny", "Read(**)"] as const, ["deny", "Read(//**)"] as const];
     for (const address of ["retinue://result/c1", "retinue://output/a1"]) {
       expect(read(address, { rules })).toBe("allow");

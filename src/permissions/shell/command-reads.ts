@@ -146,7 +146,7 @@ function filesOf(
   return patterns && files;
 }
 
-/** Returns the texts in a word that may be paths: the word itself, the text after `=`, and the text after `-x`. */
+/** Returns the parts of a word that may be paths: the word itself, the text after `=`, and the text after `-x`. */
 function valuesIn(pattern: string): readonly string[] {
   const value = /^-{0,2}\w[\w-]*=(.*)$/s.exec(pattern)?.[1];
   const glued = /^-\w(.*)$/s.exec(pattern)?.[1];

@@ -15,7 +15,7 @@ export interface ToldEnvironment {
   readonly approvable: boolean;
 }
 
-/** Beginnings of the texts that Retinue adds to user turns. Other parts of the program recognize them. */
+/** Beginnings of text that Retinue adds to user turns. Other parts of the program recognize them. */
 export const runtimeTexts = {
   previousRun: "[Your previous run",
   interrupted: "[The user interrupted your previous run",

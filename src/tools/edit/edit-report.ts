@@ -3,7 +3,7 @@ import type { Span } from "./apply-edit.ts";
 
 const MAX_LINES_SHOWN = 20;
 /**
- * Maximum length of a text in which to look for a similar passage. Searching a longer text would keep the process busy
+ * Maximum length of text in which to look for a similar passage. Searching longer text would keep the process busy
  * for seconds.
  */
 const MAX_SEARCHED = 2_000_000;

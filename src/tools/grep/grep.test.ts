@@ -265,13 +265,13 @@ describe("Grep, given an address,", () => {
     expect(await grep(bytes, { output_mode: "count" })).toContain(":2");
   });
 
-  it("takes linear time for any expression, and limits its output for a long text", async () => {
+  it("takes linear time for any expression, and limits its output for long text", async () => {
     expect(await grep(`${"a".repeat(500_000)}!`, { pattern: "^(a+)+$" })).toBe("No matches found.");
     const many = await grep("foo\n".repeat(1_000_000), { head_limit: 10 });
     expect(many).toMatch(/^retinue.*\n1:foo\n.*10:foo\n\[at least .* not shown/s);
   });
 
-  it("refuses to match across lines if a text is too large", async () => {
+  it("refuses to match across lines if the text is too large", async () => {
     const large = Buffer.alloc(70 * 1024 * 1024, "foo\n");
     expect(await grep(large, { pattern: "foo\\nbar", multiline: true })).toBe(
       "The text has more than 64 MB. Search it without `multiline`.",
@@ -286,7 +286,7 @@ describe("Grep, given an address,", () => {
     },
   );
 
-  it("reports that a text could not be read", async () => {
+  it("reports that the text could not be read", async () => {
     const broken = async function* () {
       yield Buffer.from("foo\n");
       throw new Error("The disk is gone.");

@@ -67,7 +67,7 @@ export function createGrepTool(dependencies: SearchDependencies): Tool {
   };
 }
 
-/** Creates the tool for addresses. Ripgrep reads the texts from standard input, so its directory does not matter. */
+/** Creates the tool for addresses. Ripgrep reads the text from standard input, so its directory does not matter. */
 export function createTextGrepTool({ texts, ...dependencies }: SearchDependencies & { texts: AddressedTexts }): Tool {
   const search = createSearch(dependencies);
   return {

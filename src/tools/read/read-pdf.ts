@@ -20,7 +20,7 @@ interface PdfRequest {
   readonly range: LineRange;
 }
 
-/** Maximum size of the extracted text. A small file can expand to a very long text. */
+/** Maximum size of the extracted text. A small file can expand to very long text. */
 const MAX_TEXT_BYTES = 20 * 1024 * 1024;
 
 export function isPdf(bytes: Uint8Array): boolean {

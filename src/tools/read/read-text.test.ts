@@ -51,7 +51,7 @@ describe("Read, given an address,", () => {
     );
   });
 
-  it("reads a page of a huge text in limited memory", async () => {
+  it("reads a page of huge text in limited memory", async () => {
     async function* endless() {
       const chunk = Buffer.from(`${"y".repeat(99)}\n`.repeat(10_000));
       for (let count = 0; count < 1_000; count++) yield chunk;

@@ -6,7 +6,7 @@ import { MAX_CHARACTERS, pastEnd } from "./line-range.ts";
 import { createLineScanner } from "./line-scanner.ts";
 import { rangeOf, readSpec } from "./read.ts";
 
-/** Lines of a text are counted to the end unless the text is longer than this. */
+/** Lines are counted to the end of the text unless the text is longer than this. */
 const MAX_COUNTED_BYTES = 10 * 1024 * 1024;
 
 /**

@@ -5,7 +5,7 @@ import { findRipgrep } from "./find-ripgrep.ts";
 import { createRecordSplitter } from "./record-splitter.ts";
 import { createMessageReader, parseFileError, type Unsearched, unwanted } from "./unsearched.ts";
 
-/** Searches a text, or all files except those that `.gitignore` ignores. Never rejects. */
+/** Searches the given text, or all files except those that `.gitignore` ignores. Never rejects. */
 export type SearchFiles = (request: SearchRequest, listener: SearchListener) => Promise<SearchEnd>;
 
 export interface SearchRequest {
@@ -120,10 +120,10 @@ async function runRipgrep(
   return { ok: true };
 }
 
-/** Maximum size of a text to match across lines. Such a search makes ripgrep read the whole text into memory. */
+/** Maximum size of text to match across lines. Such a search makes ripgrep read the whole text into memory. */
 const maxMultilineMegabytes = 64;
 
-/** Writes a text to the input of ripgrep until ripgrep ends. Returns an error message if the text can't be searched. */
+/** Writes text to the input of ripgrep until ripgrep ends. Returns an error message if the text can't be searched. */
 async function write(
   text: AsyncIterable<Uint8Array>,
   { process: { input, end }, isBounded }: { readonly process: RunningProcess; readonly isBounded: boolean },

@@ -3,11 +3,11 @@ import type { AddressedTexts, ResultStore } from "../../ports/index.ts";
 import { resultAddress } from "../../protocol/index.ts";
 
 export interface TestTexts extends ResultStore, AddressedTexts {
-  /** Texts by address. */
+  /** Stored text by address. */
   readonly texts: Map<string, string | Uint8Array>;
 }
 
-/** Creates a store of results in memory. Texts are read in chunks of the given size. */
+/** Creates a store of results in memory. Text is read in chunks of the given size. */
 export function createTestTexts({ chunkBytes = 1_000_000 }: { readonly chunkBytes?: number } = {}): TestTexts {
   const texts = new Map<string, string | Uint8Array>();
   const save = (id: string, text: string | Uint8Array): string => {
