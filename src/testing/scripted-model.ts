@@ -33,7 +33,7 @@ export type ScriptedStep = ScriptedAnswer | ((messages: readonly Message[]) => S
 
 /** A model with scripted answers. */
 export interface ScriptedModel extends Model {
-  /** Each request's messages so far. */
+  /** The messages of each request received so far. */
   readonly requests: readonly (readonly Message[])[];
   /** Throws unless every step was used and none was missing. */
   assertDone(): void;

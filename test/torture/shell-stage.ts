@@ -23,7 +23,7 @@ export interface Stage {
   readonly canary: string;
   /** Replaces the placeholders in a line with paths in this stage. */
   place(line: string): string;
-  /** Returns the differences from the stage as it was created. */
+  /** Returns how the stage differs from its initial state. */
   differences(): readonly string[];
   /** Restores the stage as it was created. */
   reset(): void;

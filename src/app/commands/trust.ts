@@ -16,7 +16,7 @@ export interface TrustOptions {
 }
 
 export interface AddedTrust {
-  /** Settings in the directory, and hooks and MCP servers in its agent files, that apply until they change. */
+  /** The directory's settings, and the hooks and MCP servers in its agent files. They are trusted until they change. */
   readonly counts: readonly SettingsOrigin[];
   /** Names of agents, skills and other files in the directory that are now active, by kind. */
   readonly active: readonly { readonly kind: string; readonly names: readonly string[] }[];

@@ -5,8 +5,8 @@ import { plural } from "../../lib/index.ts";
 import { readOwnServer } from "./own-server.ts";
 
 /**
- * Says how many workers' sessions, or requests in such sessions, a server in the same state directory has. Only the
- * server can use them. Returns undefined if there are none.
+ * Says how many sessions on workers, or requests in these sessions, belong to the server that uses this state
+ * directory. Only the server can use them. Returns undefined if there are none.
  */
 export function unlistedText(home: string, what: "sessions" | "requests"): string | undefined {
   const isRequests = what === "requests";

@@ -35,7 +35,7 @@ export interface ToolFacts {
   readonly launched?: RunRef | undefined;
   /** End of the subagent that worked on the call. */
   readonly agent?: EndedNotice | undefined;
-  /** End of a background agent whose report the call returned. The agent's parent needs no notice about it. */
+  /** End of a background agent whose report the call returned. The agent's parent does not need to be notified about it. */
   readonly reported?: EndedNotice | undefined;
   /** Cost of the call itself, if it used a model. The tool must declare this in its traits. */
   readonly spent?: { readonly usage: Usage; readonly costUsd?: number | undefined };

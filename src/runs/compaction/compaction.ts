@@ -159,7 +159,7 @@ function userMessage(text: string): UserMessage {
 interface SummaryRequest {
   /** Number of messages to summarize, from the first. */
   readonly count: number;
-  /** Number of tokens that the conversation may fill. */
+  /** Number of tokens that the conversation may use. */
   readonly room: number;
   readonly timeLimitMs: number;
   /** Message that asks for the summary. */

@@ -85,7 +85,7 @@ function describeWithoutPlace({ date, model, mode, approvable }: ToldEnvironment
 
 /**
  * Describes the git repository. Only the main agent gets the list of changed files, because other agents may have
- * changed more by the time a subagent begins.
+ * changed more files by the time a subagent begins.
  */
 function gitLines(git: GitState | undefined, isMain: boolean): readonly string[] {
   if (git === undefined) return ["Git repository: no"];

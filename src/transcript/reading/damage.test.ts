@@ -99,7 +99,7 @@ describe("a damaged transcript", () => {
     const { session, lines } = await openedWith(content);
     expect(lines.map((line) => line.id)).toEqual(["1", "3"]);
     expect(session.problems.map(({ line, message }) => `${line} ${message}`)).toEqual([
-      "2 Line 2 can't be read: the line is not valid JSON. That part is skipped.",
+      "2 Line 2 can't be read: the line is not valid JSON. The line is skipped.",
       "3 Line 3 is not a transcript line. It is skipped.",
       "5 Entry 2 is missing before line 5.",
     ]);

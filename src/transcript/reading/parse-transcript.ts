@@ -30,7 +30,7 @@ export function parseTranscript(
   if (bytes.length === 0 && before === 0)
     problems.push({ file, line: 0, message: "The transcript is empty. If it had lines before, they are lost." });
   for (const { line, reason } of bad) {
-    problems.push({ file, line, message: `Line ${line} can't be read: ${reason}. That part is skipped.` });
+    problems.push({ file, line, message: `Line ${line} can't be read: ${reason}. The line is skipped.` });
   }
   const tornAt = tornTail ? bytes.lastIndexOf(newline) + 1 : undefined;
   if (tornAt !== undefined) {

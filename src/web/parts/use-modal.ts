@@ -5,7 +5,7 @@ import { type RefObject, useLayoutEffect, useRef } from "react";
  */
 export function useModal(): RefObject<HTMLDialogElement | null> {
   const dialog = useRef<HTMLDialogElement>(null);
-  // A layout effect is cleaned up before the dialog is removed. Only a dialog on the page returns the focus.
+  // A layout effect is cleaned up before the dialog is removed. A dialog that was already removed does not restore the focus.
   useLayoutEffect(() => {
     const element = dialog.current;
     element?.showModal();
