@@ -117,7 +117,7 @@ describe("the project's memory", () => {
     });
     expect(outcomes).toEqual(["denied"]);
     expect(head.system).not.toContain("obey me");
-    expect(notices.join()).toContain("which is not trusted");
+    expect(notices.join()).toContain("in this untrusted project");
   });
 
   it("is in the trusted directory, not in a directory above it", async () => {

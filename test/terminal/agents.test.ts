@@ -108,6 +108,8 @@ describe.skipIf(!hasTmux)("running agents", () => {
     for (const [columns, rows] of sizes) {
       await terminal.resize(columns, rows);
       await terminal.waitFor((screen) => new RegExp(`^─{${columns - 1}}$`, "m").test(screen));
+      // tmux reports a change of size up to 250 ms late, and the screen may look the same before and after it.
+      await new Promise((resolve) => setTimeout(resolve, 500));
     }
     const screen = await terminal.waitFor(/› MAIN: go\n\n {2}● waiting/);
     expect(screen.match(/waiting for 8 agents/g)).toHaveLength(1);

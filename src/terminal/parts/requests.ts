@@ -31,8 +31,8 @@ export interface Requests {
   /** Returns one line about an open request that is not shown. */
   rows(columns: number): readonly Row[];
   /**
-   * Returns whether it is too early to accept a key press as an answer, because the user may have typed it before reading the
-   * request.
+   * Returns whether it is too early to accept a key press as an answer, because the user may have typed it before
+   * reading the request.
    */
   isEarly(layer: Layer): boolean;
 }
