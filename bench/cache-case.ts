@@ -67,13 +67,16 @@ function notRead(forks: readonly { readonly read: number; readonly idealRead: nu
   return Math.max(...forks.map(({ read, idealRead }) => (100 * (idealRead - read)) / idealRead));
 }
 
-/** Each file is written to the cache once, and read again by the agent's later requests: three, two, one and none. */
+/**
+ * Each file is written to the cache once. The agent's later requests read the four files three times, twice, once and
+ * never.
+ */
 function filesAlone({ fileTokens }: FanOut): number {
   return Math.round(fileTokens * (1.25 + 0.1 * 1.5));
 }
 
 function value(name: string, ours: number, most: Pick<Figure, "limit" | "unit">): Figure {
-  return { name, ours: Number(ours.toFixed(2)), floor: 0, kind: "value", ...most };
+  return { name, ours: Number(ours.toFixed(2)), baseline: 0, kind: "value", ...most };
 }
 
 function count(tokens: number): string {

@@ -8,7 +8,7 @@ import { createApiServer, type RecordedRequest, type Reply } from "../src/testin
 const here = fileURLToPath(new URL(".", import.meta.url));
 const program = join(here, "..", "dist", "cli.cjs");
 
-export type Client = "retinue" | "floor";
+export type Client = "retinue" | "baseline";
 
 /** Measurements of one process that talks to a new server until the script ends. Times are in milliseconds. */
 export interface Measured {
@@ -39,8 +39,8 @@ export interface Job {
   readonly usage?: boolean;
   /** Command and options that start the program, such as a shell that sets limits. */
   readonly under?: readonly string[];
-  /** Floor program to run instead of `floor-client.mjs`, and its arguments after the server's address. */
-  readonly floor?: { readonly program: string; readonly args: readonly string[] };
+  /** Program to run as the baseline instead of `baseline-client.mjs`, and its arguments after the server's address. */
+  readonly baseline?: { readonly program: string; readonly args: readonly string[] };
 }
 
 export function newPlace(): Place {
@@ -116,17 +116,20 @@ async function runIn(place: Place, job: Job): Promise<Measured> {
 
 function commandOf(
   place: Place,
-  { client, flags = [], usage, under = [], floor, url }: Job & { url: string },
+  { client, flags = [], usage, under = [], baseline, url }: Job & { url: string },
 ): string[] {
   const imports = usage ? ["--import", join(here, "report-usage.mjs")] : [];
   const before = [...under, process.execPath, ...imports];
   if (client === "retinue")
     return [...before, program, "-p", "Do the job.", "--model", "anthropic/bench-model", ...flags];
-  if (floor) return [...before, join(here, floor.program), url, ...floor.args];
-  return [...before, join(here, "floor-client.mjs"), url, "Do the job.", headFile(place)];
+  if (baseline) return [...before, join(here, baseline.program), url, ...baseline.args];
+  return [...before, join(here, "baseline-client.mjs"), url, "Do the job.", headFile(place)];
 }
 
-/** Writes a head of about the same size as Retinue's, so that the floor sends about the same number of bytes. */
+/**
+ * Writes the part of a request before its messages, about as long as Retinue's, so that the baseline sends about the
+ * same number of bytes.
+ */
 function headFile({ cwd }: Place): string {
   const path = join(cwd, "..", "head.json");
   const tools = [{ name: "Read", description: "x".repeat(9_000), input_schema: { type: "object" } }];

@@ -94,5 +94,5 @@ function percentile(values: readonly number[], share: number): number {
 }
 
 function atMost(name: string, milliseconds: number, limit: number): Figure {
-  return { name, ours: Number(milliseconds.toFixed(2)), floor: 0, unit: "ms", limit, kind: "value" };
+  return { name, ours: Number(milliseconds.toFixed(2)), baseline: 0, unit: "ms", limit, kind: "value" };
 }

@@ -47,7 +47,10 @@ export interface FanOutWish {
   readonly delayMs?: number;
 }
 
-/** A main agent delegates eight parts of a survey at once. Each agent reads four files and reports: five requests. */
+/**
+ * A main agent delegates eight parts of a survey at once. Each agent reads four files and reports, which takes five
+ * requests.
+ */
 export async function fanOut({
   kind,
   model,

@@ -1,10 +1,10 @@
-/** A measured figure: the value for Retinue, the value for the floor, and the highest acceptable ratio. */
+/** A measured figure, with the value for Retinue, the value for the baseline and the highest acceptable ratio. */
 export interface Figure {
   readonly name: string;
   readonly ours: number;
-  readonly floor: number;
+  readonly baseline: number;
   readonly unit: string;
   readonly limit: number;
-  /** `ratio` (default): `ours / floor` may be at most the limit. `value`: `ours` may be at most the limit. */
+  /** Value that must not exceed the limit: `ours / baseline` for `ratio` (the default), or `ours` for `value`. */
   readonly kind?: "ratio" | "value";
 }

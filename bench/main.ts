@@ -3,7 +3,7 @@ import { fileURLToPath } from "node:url";
 import { cases } from "./cases.ts";
 import type { Figure } from "./figure.ts";
 
-// Usage: npm run bench [-- NAME …]. Most figures are ratios to a floor measured in the same run.
+// Usage: npm run bench [-- NAME …]. Most figures are ratios to a baseline measured in the same run.
 // Exits with 1 if a figure exceeds its limit.
 const names = process.argv.slice(2).length > 0 ? process.argv.slice(2) : Object.keys(cases);
 const build = fileURLToPath(new URL("../scripts/build.mjs", import.meta.url));
@@ -24,11 +24,11 @@ for (const name of names) {
 }
 process.exitCode = over === 0 ? 0 : 1;
 
-function isGood({ ours, floor, limit, kind }: Figure): boolean {
-  return kind === "value" ? ours <= limit : ours / floor <= limit;
+function isGood({ ours, baseline, limit, kind }: Figure): boolean {
+  return kind === "value" ? ours <= limit : ours / baseline <= limit;
 }
 
-function describe({ name, ours, floor, unit, limit, kind }: Figure): string {
+function describe({ name, ours, baseline, unit, limit, kind }: Figure): string {
   if (kind === "value") return `${name}: ${ours} ${unit} (at most ${limit})`;
-  return `${name}: ${ours.toFixed(2)} ${unit}, floor ${floor.toFixed(2)} ${unit}, ratio ${(ours / floor).toFixed(2)} (at most ${Number(limit.toFixed(2))})`;
+  return `${name}: ${ours.toFixed(2)} ${unit}, baseline ${baseline.toFixed(2)} ${unit}, ratio ${(ours / baseline).toFixed(2)} (at most ${Number(limit.toFixed(2))})`;
 }

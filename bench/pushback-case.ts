@@ -3,7 +3,10 @@ import type { Fault, RecordedRequest, Reply } from "../src/testing/index.ts";
 import { median, run } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
-/** Measures runs with providers that push back: one that fails every 7th request, and one that admits 12 at a time. */
+/**
+ * Measures runs with providers that refuse requests: one that fails every 7th request, and one that accepts 12 at a
+ * time.
+ */
 export async function pushbackCase(): Promise<Figure[]> {
   return [...(await everySeventh()), ...(await admission())];
 }
@@ -18,13 +21,13 @@ async function everySeventh(): Promise<Figure[]> {
     walls.plain.push(await delegate({ children: agents, steps, answer: after(latencyMs) }));
     walls.faulty.push(await delegate({ children: agents, steps, answer: failing(after(latencyMs)) }));
   }
-  const [ours, floor] = [median(walls.faulty), median(walls.plain)];
+  const [ours, baseline] = [median(walls.faulty), median(walls.plain)];
   const name = `${agents} agents × ${steps} steps, every 7th request answered with 503`;
   const seconds = Number((ours / 1_000).toFixed(2));
   return [
     // This limit is the next figure's limit, 2.5 s, divided by the 0.85 s that the run takes without faults.
-    { name: `${name}, against no faults`, ours, floor, unit: "ms", limit: 2.5 / 0.85 },
-    { name, ours: seconds, floor: 0, unit: "s", limit: 2.5, kind: "value" },
+    { name: `${name}, against no faults`, ours, baseline, unit: "ms", limit: 2.5 / 0.85 },
+    { name, ours: seconds, baseline: 0, unit: "s", limit: 2.5, kind: "value" },
   ];
 }
 
@@ -44,11 +47,11 @@ async function admission(): Promise<Figure[]> {
     ideals.push(Math.ceil(crowd / capacity) * median(server.services));
     refusals.push(server.refused);
   }
-  const name = `${crowd} agents at a server that admits ${capacity} at a time`;
+  const name = `${crowd} agents at a server that accepts ${capacity} requests at a time`;
   return [
-    { name: `${name}, against the ideal`, ours: median(took), floor: median(ideals), unit: "ms", limit: 1.6 },
+    { name: `${name}, against the ideal`, ours: median(took), baseline: median(ideals), unit: "ms", limit: 1.6 },
     // Before the limit is known, a busy machine may send all requests at once.
-    { name: `${name}: refused requests`, ours: median(refusals), floor: 0, unit: "", limit: crowd, kind: "value" },
+    { name: `${name}: refused requests`, ours: median(refusals), baseline: 0, unit: "", limit: crowd, kind: "value" },
   ];
 }
 

@@ -58,7 +58,7 @@ function start({ home, cwd }: Place, environment: Record<string, string> = {}): 
 const EVENTS = 20_000;
 const ROUNDS = 5;
 
-/** Reads 20,000 events from a session. The floor is a Hono stream with the same bytes. */
+/** Reads 20,000 events from a session. The baseline is a Hono stream with the same bytes. */
 async function manyEvents(root: string): Promise<Figure> {
   const place = placeIn(root, "events");
   const transcript = await createTranscript({ ...place, sessionId: "events", clock: systemClock });
@@ -82,21 +82,21 @@ async function manyEvents(root: string): Promise<Figure> {
       for (const event of events) await stream.writeSSE(event);
     }),
   );
-  const floorServer = createHttpServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
-  floorServer.listen(0, "127.0.0.1");
-  await once(floorServer, "listening");
-  const floorUrl = `http://127.0.0.1:${(floorServer.address() as AddressInfo).port}/`;
-  const times = { ours: [] as number[], floor: [] as number[] };
+  const baselineServer = createHttpServer(getRequestListener(app.fetch, { overrideGlobalObjects: false }));
+  baselineServer.listen(0, "127.0.0.1");
+  await once(baselineServer, "listening");
+  const baselineUrl = `http://127.0.0.1:${(baselineServer.address() as AddressInfo).port}/`;
+  const times = { ours: [] as number[], baseline: [] as number[] };
   for (let round = 0; round < ROUNDS; round += 1) {
-    times.floor.push(await timed(() => readAll(floorUrl, {})));
+    times.baseline.push(await timed(() => readAll(baselineUrl, {})));
     times.ours.push(await timed(() => readAll(url, headers)));
   }
-  floorServer.close();
+  baselineServer.close();
   await server.close();
   return {
     name: "20,000 recorded events to one client, against a plain Hono stream",
     ours: median(times.ours),
-    floor: median(times.floor),
+    baseline: median(times.baseline),
     unit: "ms",
     limit: 2,
   };
@@ -115,7 +115,7 @@ const TURNS = 150;
 const HISTORY_BYTES = 16 * 1024 * 1024;
 
 /**
- * Runs a session that 100 clients watch without reading. The floor is the same run without them. Compares processor
+ * Runs a session that 100 clients watch without reading. The baseline is the same run without them. Compares processor
  * time, because the duration of a run varies by more than the clients cost.
  */
 async function stuckClients(root: string): Promise<Figure> {
@@ -130,7 +130,7 @@ async function stuckClients(root: string): Promise<Figure> {
   });
   const environment = { ANTHROPIC_API_KEY: "none", ANTHROPIC_BASE_URL: api.url };
   const session = await sessionWithHistory(place, environment);
-  const times = { ours: [] as number[], floor: [] as number[] };
+  const times = { ours: [] as number[], baseline: [] as number[] };
   const measure = async (round: number, clients: number): Promise<number> => {
     const home = join(root, `stuck-${round}-${clients}`);
     cpSync(place.home, home, { recursive: true });
@@ -143,14 +143,14 @@ async function stuckClients(root: string): Promise<Figure> {
     // The order alternates, because the later run has the warmer code and the larger heap.
     const isFirst = round % 2 === 1;
     if (isFirst) times.ours.push(await measure(round, STUCK));
-    times.floor.push(await measure(round, 0));
+    times.baseline.push(await measure(round, 0));
     if (!isFirst) times.ours.push(await measure(round, STUCK));
   }
   await api.close();
   return {
     name: `processor time of a run of ${TURNS} turns that 100 stuck clients watch, against none`,
     ours: Math.min(...times.ours),
-    floor: Math.min(...times.floor),
+    baseline: Math.min(...times.baseline),
     unit: "ms",
     limit: 1.05,
   };

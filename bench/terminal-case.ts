@@ -17,14 +17,14 @@ export async function terminalCase(): Promise<Figure[]> {
   return [await firstFrame(), ...(await typing()), ...(await streaming())];
 }
 
-/** The floor is a program that shows one line with Ink, bundled for production. */
+/** The baseline is a program that shows one line with Ink, bundled for production. */
 async function firstFrame(): Promise<Figure> {
   const directory = mkdtempSync(join(tmpdir(), "retinue-bench-"));
-  const floorProgram = join(directory, "ink.mjs");
+  const baselineProgram = join(directory, "ink.mjs");
   writeFileSync(join(directory, "empty.mjs"), "export default {};\n");
   await build({
-    entryPoints: [join(root, "bench/floor-ink.mjs")],
-    outfile: floorProgram,
+    entryPoints: [join(root, "bench/baseline-ink.mjs")],
+    outfile: baselineProgram,
     bundle: true,
     minify: true,
     format: "esm",
@@ -36,9 +36,9 @@ async function firstFrame(): Promise<Figure> {
     logLevel: "error",
   });
   const server = await createApiServer({ script: [] });
-  const times: Record<"ours" | "floor", number[]> = { ours: [], floor: [] };
+  const times: Record<"ours" | "baseline", number[]> = { ours: [], baseline: [] };
   for (let round = 0; round < 15; round += 1) {
-    times.floor.push(await timeToText([floorProgram], "first frame", server));
+    times.baseline.push(await timeToText([baselineProgram], "first frame", server));
     times.ours.push(await timeToText([join(root, "dist/cli.cjs")], "What shall we do?", server));
   }
   await server.close();
@@ -46,7 +46,7 @@ async function firstFrame(): Promise<Figure> {
   return {
     name: "start to the first frame, against Ink",
     ours: median(times.ours),
-    floor: median(times.floor),
+    baseline: median(times.baseline),
     unit: "ms",
     limit: 2.5,
   };
@@ -106,7 +106,7 @@ async function typing(): Promise<Figure[]> {
     {
       name: `echo of a key while ${AGENTS} agents write, p95`,
       ours: Math.round(p95 * 10) / 10,
-      floor: 0,
+      baseline: 0,
       unit: "ms",
       limit: 30,
       kind: "value",
@@ -132,11 +132,11 @@ async function streaming(): Promise<Figure[]> {
   await terminal.close();
   await server.close();
   return [
-    { name: `memory after ${CHUNKS} chunks, against 3,000`, ours: late, floor: early, unit: "MB", limit: 1.25 },
+    { name: `memory after ${CHUNKS} chunks, against 3,000`, ours: late, baseline: early, unit: "MB", limit: 1.25 },
     {
       name: "full erases of the screen while streaming",
       ours: erased,
-      floor: 0,
+      baseline: 0,
       unit: "times",
       limit: 0,
       kind: "value",
@@ -144,7 +144,7 @@ async function streaming(): Promise<Figure[]> {
   ];
 }
 
-/** Returns a text in numbered paragraphs. */
+/** Returns numbered paragraphs. */
 function words(length: number): string {
   const paragraphs: string[] = [];
   for (let size = 0; size < length; size += 60)
@@ -162,7 +162,7 @@ const erases = ["[2J", "[3J", "[J", "[0J", "c"].map((end) => `\u001b${end}`);
 
 interface BenchTerminal {
   type(text: string): void;
-  /** Waits until the program writes a text. Ignores everything up to the text that the last call waited for. */
+  /** Waits until the program writes the given text. Ignores everything up to the text that the last call waited for. */
   until(text: string): Promise<void>;
   /** Returns the program's memory use in MB. */
   memory(): number;

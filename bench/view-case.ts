@@ -6,8 +6,8 @@ import type { Figure } from "./figure.ts";
 const EVENTS = 50_000;
 
 /**
- * Measures a session's view. The floor of the first figure parses the same events, which every client does too. The
- * floor of the second one is a session with the same number of events and few agents.
+ * Measures a session's view. The baseline of the first figure only parses the same events, as every client must. The
+ * baseline of the second figure is a session with the same number of events but few agents.
  */
 export async function viewCase(): Promise<Figure[]> {
   const many = updatesOf(1_000);
@@ -22,10 +22,16 @@ export async function viewCase(): Promise<Figure[]> {
   }
   const time = median(ours ?? []);
   return [
-    { name: "view of 50,000 events of 1,000 agents", ours: time, floor: median(parsing ?? []), unit: "ms", limit: 6 },
-    { name: "the same, against 10 agents", ours: time, floor: median(withFew ?? []), unit: "ms", limit: 3 },
-    { name: "the same, with 20 items per agent", ours: median(kept ?? []), floor: time, unit: "ms", limit: 2 },
-    { name: "milliseconds in all", ours: Math.round(time), floor: 0, unit: "ms", limit: 1_000, kind: "value" },
+    {
+      name: "view of 50,000 events of 1,000 agents",
+      ours: time,
+      baseline: median(parsing ?? []),
+      unit: "ms",
+      limit: 6,
+    },
+    { name: "the same, against 10 agents", ours: time, baseline: median(withFew ?? []), unit: "ms", limit: 3 },
+    { name: "the same, with 20 items per agent", ours: median(kept ?? []), baseline: time, unit: "ms", limit: 2 },
+    { name: "milliseconds in all", ours: Math.round(time), baseline: 0, unit: "ms", limit: 1_000, kind: "value" },
   ];
 }
 

@@ -39,14 +39,14 @@ export async function workerCase(): Promise<Figure[]> {
       }
       const [here, there] = [median(times.local.slice(20)), median(times.remote.slice(20))];
       const label = `${name} on a worker, p50 ${there.toFixed(2)} ms, here ${here.toFixed(2)} ms: adds`;
-      figures.push({ name: label, ours: round2(there - here), floor: 0, unit: "ms", limit: 2, kind: "value" });
+      figures.push({ name: label, ours: round2(there - here), baseline: 0, unit: "ms", limit: 2, kind: "value" });
     }
-    const floor = await readsAtOnce(local);
-    figures.push({ name: "2,000 Reads at once", ours: await readsAtOnce(remote), floor, unit: "ms", limit: 6 });
+    const baseline = await readsAtOnce(local);
+    figures.push({ name: "2,000 Reads at once", ours: await readsAtOnce(remote), baseline, unit: "ms", limit: 6 });
     const cancels: number[] = [];
     for (let round = 0; round < 20; round += 1) cancels.push(await cancelTime(remote));
     const cancel = round2(median(cancels));
-    figures.push({ name: "cancelled call, p50", ours: cancel, floor: 0, unit: "ms", limit: 50, kind: "value" });
+    figures.push({ name: "cancelled call, p50", ours: cancel, baseline: 0, unit: "ms", limit: 50, kind: "value" });
     return figures;
   } finally {
     for (const session of sessions) await session.close();

@@ -1,5 +1,6 @@
-// The floor: the least a client can do. A bare loop on node:http with one tool, no journal, no checks, no retries.
-// Usage: node floor-client.mjs URL PROMPT HEAD_FILE, where HEAD_FILE contains the request's JSON except its messages.
+// The baseline for most benchmarks: a bare loop on node:http with one tool, and without a journal, checks or retries.
+// Usage: node baseline-client.mjs URL PROMPT HEAD_FILE, where HEAD_FILE contains the request's JSON except its
+// messages.
 import { readFileSync, writeFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 

@@ -1,4 +1,4 @@
-// The floor of the terminal's first frame: a program that shows one line with Ink.
+// The baseline for the terminal's first frame: a program that shows one line with Ink.
 import { render, Text } from "ink";
 import { createElement } from "react";
 

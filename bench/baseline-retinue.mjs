@@ -1,5 +1,6 @@
-// The floor for delegation: one process, one conversation per Task call, all at once over keep-alive connections.
-// No journal, no checks, no retries. Usage: node floor-retinue.mjs URL PROMPT MAIN_HEAD_FILE CHILD_HEAD_FILE.
+// The baseline for delegation: one process that runs a conversation for each Task call, all at once over keep-alive
+// connections, without a journal, checks or retries. Usage: node baseline-retinue.mjs URL PROMPT MAIN_HEAD_FILE
+// CHILD_HEAD_FILE.
 import { readFileSync } from "node:fs";
 import { Agent, request } from "node:http";
 
