@@ -25,7 +25,7 @@ async function extract(file: string): Promise<void> {
 
 async function work(): Promise<void> {
   for (let file = files.shift(); file !== undefined; file = files.shift()) {
-    // An agent that the budget no longer allows is not started.
+    // Fails if the budget does not allow another agent.
     await extract(file).catch((error) => problems.push(`${file}: ${error.message}`));
   }
 }

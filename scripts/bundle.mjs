@@ -168,7 +168,7 @@ async function addCompiledCode({ root, directory }) {
   }
 }
 
-/** Plays the model: the main agent starts one subagent, which reads a file. */
+/** Acts as the model: the main agent starts one subagent, which reads a file. */
 function answer({ rawBody }, file) {
   if (rawBody.includes('"role":"assistant"')) return { content: "Done." };
   if (!rawBody.includes("Do the job.")) return { content: [{ tool: "Read", input: { file_path: file } }] };

@@ -18,7 +18,8 @@ const inputs = {
 };
 
 /**
- * Returns the hash of the web view's inputs, or of the inputs of all other parts, which do not include the web view.
+ * Returns the hash of the inputs of a part. All parts except "web" have the same inputs, which do not include the web
+ * view.
  */
 export function hashInputs(root, part) {
   const isWeb = part === "web";

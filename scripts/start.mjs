@@ -33,7 +33,8 @@ function webHash() {
   return existsSync(join(root, "src/web")) ? hashInputs(root, "web") : undefined;
 }
 
-// An npm script in another package may start this file. In that case, the variables describe that package.
+// Returns false if an npm script in another package started this file, because npm's variables then describe that
+// package.
 function isOurs(packageFile) {
   return packageFile !== undefined && realpathSync(packageFile) === realpathSync(join(root, "package.json"));
 }

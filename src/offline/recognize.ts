@@ -10,7 +10,7 @@ import {
   type SummaryRequest,
 } from "./job-request.ts";
 
-/** Maximum length of a request. A longer text is never a request for one of these jobs. */
+/** Maximum length of a request. Longer text is never a request for one of these jobs. */
 const maxCharacters = 1_000;
 
 /**

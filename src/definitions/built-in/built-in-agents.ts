@@ -30,7 +30,10 @@ const FIVE_MINUTES = 300_000;
  */
 export const compactLimits = { maxTurns: 10, timeoutMs: FIVE_MINUTES } as const;
 
-/** Two agents with compact rules instead of tool lists, for servers that run many short tasks. */
+/**
+ * The agents of the compact profile, which is for servers that run many short tasks. Permission rules restrict them
+ * instead of tool lists.
+ */
 const compactAgents: readonly BuiltInAgent[] = [
   {
     definition: {

@@ -24,8 +24,8 @@ export interface ListedEntry {
   /** Number of tokens that the entry takes up in the text. */
   readonly tokens: number;
   /**
-   * How the entry is shown. `line`: complete. `cut`: with a shorter description. `name`: only its name. `left-out`: not
-   * at all.
+   * How the entry is shown: in full (`line`), with a shorter description (`cut`), only by name (`name`) or not at all
+   * (`left-out`).
    */
   readonly shown: "line" | "cut" | "name" | "left-out";
 }

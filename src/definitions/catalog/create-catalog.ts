@@ -11,7 +11,7 @@ import { nearestEntries } from "./nearest-entries.ts";
 /** A definition with its location. Plugin agents have their full name, `plugin:name`. */
 export interface CatalogEntry {
   readonly definition: AgentDefinition;
-  /** Defaults to a file at distance 0. */
+  /** Defaults to a file in the working directory. */
   readonly place?: AgentPlace | undefined;
 }
 

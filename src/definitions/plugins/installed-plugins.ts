@@ -9,8 +9,8 @@ export interface InstalledPlugin {
   readonly name: string;
   readonly record: PluginRecord;
   /**
-   * State of the plugin. `changed`: differs from what was approved. `broken`: can't be read. Only `enabled` plugins are
-   * used.
+   * State of the plugin. A `changed` plugin differs from what was approved, and a `broken` one can't be read. Only
+   * `enabled` plugins are used.
    */
   readonly state: "enabled" | "disabled" | "changed" | "broken";
   readonly plugin?: Plugin;

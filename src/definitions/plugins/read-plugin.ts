@@ -224,7 +224,7 @@ function textOf(value: unknown): string | undefined {
 }
 
 type PluginTree =
-  /** `files`: relative paths with `/`, sorted. `hash`: hash of all paths and contents. */
+  /** `files` contains sorted relative paths with `/`, and `hash` is a hash of all paths and contents. */
   | { readonly ok: true; readonly files: readonly string[]; readonly hash: string }
   | { readonly ok: false; readonly problem: string };
 

@@ -140,7 +140,10 @@ export const samples: readonly Sample[] = [
 
 export type Mutation = (text: string) => Uint8Array | undefined;
 
-/** Changes to the form of a file, not to its content. Each returns undefined for text that can't have this form. */
+/**
+ * Functions that write a definition in another form without changing its meaning. They return undefined for text that
+ * can't have that form.
+ */
 export const mutations: Readonly<Record<string, Mutation>> = {
   "byte order mark": (text) => Buffer.from(`\ufeff${text}`),
   CRLF: (text) => Buffer.from(text.replaceAll("\n", "\r\n")),

@@ -37,7 +37,7 @@ export interface Counts {
   readonly totalLines: number;
   readonly totalFiles: number;
   readonly left: number;
-  /** Paths that could not be read, as far as they are known. */
+  /** Paths that could not be read. The list may be incomplete. */
   readonly unsearched: readonly string[];
 }
 
@@ -103,7 +103,7 @@ export function pageText(page: Page): string {
   return page.lines.map(({ text }) => text).join("\n");
 }
 
-/** Returns what a search could not read, each with the reason: `src/a.ts (Permission denied)`. */
+/** Returns the paths that a search could not read, each with the reason, such as `src/a.ts (Permission denied)`. */
 export function unsearchedIn(text: string): readonly string[] {
   const list = /^\[Results are incomplete\. Could not search: (.*)\.\]$/m.exec(text)?.[1];
   return list === undefined ? [] : list.split(/(?<=\)), |(?<=\)) (?=and [\d,]+ more$)/);

@@ -24,8 +24,8 @@ export function isTest(path: string): boolean {
 }
 
 /**
- * Returns the files that are tests. In a test directory, every file is a test, unless the files in its language are
- * named as tests: then the others support them.
+ * Returns the files that are tests. If some files in a language have names that mark them as tests, only these count;
+ * the other files of that language in test directories are considered helpers.
  */
 export function testsAmong<File extends { readonly path: string }>(files: readonly File[]): readonly File[] {
   const languages = (all: readonly File[]) => all.map(({ path }) => languageOf(path)?.name);

@@ -55,8 +55,8 @@ function blocksOf(lines: readonly Line[]): readonly (readonly Line[])[] {
 }
 
 /**
- * Returns how to skip a line that is not text, such as the start of a code block; `until` matches the line that ends
- * the block. Returns undefined for text.
+ * Returns an object if the line is not text and must be skipped. If the line starts a block, such as a code block,
+ * `until` matches the line that ends the block. Returns undefined for text.
  */
 function skipped(text: string, index: number): { readonly until?: RegExp | undefined } | undefined {
   const line = text.trim();

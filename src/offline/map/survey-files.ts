@@ -23,7 +23,7 @@ export interface Survey {
   readonly total: Amount;
   /** False if the list of files is incomplete. Even then, the numbers in the fields below cover all files. */
   readonly complete: boolean;
-  /** Paths that could not be read. Their files are not part of the numbers. */
+  /** Paths that could not be read. Files under these paths are not counted. */
   readonly unsearched: readonly string[];
   /** Number of files that are tests, judging by their names. Set only if the list of files is incomplete. */
   readonly tests?: number | undefined;

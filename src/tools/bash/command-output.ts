@@ -41,8 +41,8 @@ export interface OutputLimits {
 export const outputLimits: OutputLimits = { headBytes: 16_000, tailBytes: 10_000, fileBytes: 256 * 1024 * 1024 };
 
 /**
- * Collects both streams of a command into one text, in limited memory. Long output is also written to a file. A new
- * file is started whenever the output is returned.
+ * Combines both output streams of a command, in limited memory. Long output is also written to a file. A new file is
+ * started whenever the output is returned.
  */
 export function createCommandOutput(path: string, limits: OutputLimits = outputLimits): CommandOutput {
   const characters = { stdout: createWholeCharacters(), stderr: createWholeCharacters() };

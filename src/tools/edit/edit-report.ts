@@ -82,8 +82,8 @@ function findWindow(lines: readonly string[], wanted: readonly string[]): number
 const MAX_POSITIONS = 10;
 
 /**
- * Each line that occurs in both texts votes for a position of the whole text; the position with the most votes is the
- * closest.
+ * Each line that occurs in both the file and the wanted text suggests a position for the whole text. The position with
+ * the most suggestions is the closest match.
  */
 function explainClosest(lines: readonly string[], wanted: readonly string[]): string {
   const positions = new Map<string, number[]>();

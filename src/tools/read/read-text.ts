@@ -10,8 +10,8 @@ import { rangeOf, readSpec } from "./read.ts";
 const MAX_COUNTED_BYTES = 10 * 1024 * 1024;
 
 /**
- * Creates the Read tool for addresses. Wraps long lines instead of cutting them, because there is no other way to print
- * a text at an address.
+ * Creates the Read tool for addresses. Wraps long lines instead of cutting them, because text at an address can't be
+ * printed in any other way.
  */
 export function createTextReadTool(texts: AddressedTexts): Tool {
   return {

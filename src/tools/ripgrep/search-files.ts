@@ -16,7 +16,8 @@ export interface SearchRequest {
   /** Text to search instead of files. Its hits have the path `<stdin>`. */
   readonly input?: AsyncIterable<Uint8Array> | undefined;
   /**
-   * `content`: lines; `files`: paths with a match; `count`: matching lines by path; `list`: all paths, newest first.
+   * What to report: matching lines (`content`), paths with a match (`files`), the number of matching lines for each
+   * path (`count`), or all paths, newest first (`list`).
    */
   readonly mode: "content" | "files" | "count" | "list";
   readonly pattern: string;

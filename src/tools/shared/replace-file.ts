@@ -21,7 +21,7 @@ export async function replaceFile(
   { real, bytes, expect }: Replacement,
   { workspace, results, context }: ReplacingParts,
 ): Promise<{ readonly ok: true; readonly stat: FileStat; readonly image: FileImage } | FileFailure> {
-  // If the file changes between the two steps, it no longer has the expected version, and nothing is written.
+  // If the file changes after its content was saved, it no longer has the expected version, so nothing is written.
   const before =
     expect === "missing"
       ? null

@@ -3,7 +3,7 @@ export type ReadAttribute = (name: string) => string | null | undefined;
 
 /**
  * Returns true if the attributes of an element hide its content. `background` is the color behind the element, if
- * known. A thread runs the source text of this function, so the function must not use anything defined outside of it.
+ * known. Also runs in the worker thread, so it must not use anything defined outside of it.
  */
 export function isHiddenElement(read: ReadAttribute, background: string | undefined): boolean {
   const declarations = new Map<string, string>();
@@ -100,7 +100,10 @@ export function isHiddenElement(read: ReadAttribute, background: string | undefi
   return own !== "" && background !== undefined && color(own) === color(background);
 }
 
-/** Returns an element's background color. Also runs in a thread. */
+/**
+ * Returns an element's background color. Also runs in the worker thread, so it must not use anything defined outside of
+ * it.
+ */
 export function backgroundOf(read: ReadAttribute): string | undefined {
   const all = (read("style") ?? "").matchAll(
     /(?:^|;)\s*background(?:-color)?\s*:\s*(#[\da-f]{3,8}|rgba?\([^)]*\)|[a-z]+)/gi,
@@ -112,7 +115,7 @@ export function backgroundOf(read: ReadAttribute): string | undefined {
 
 /**
  * Replaces `var(…)` in a style, and returns the variables that apply inside the element. An unknown variable has no
- * value. Also runs in a thread.
+ * value. Also runs in the worker thread, so it must not use anything defined outside of it.
  */
 export function resolveVariables(
   style: string,

@@ -16,10 +16,9 @@ export interface HtmlPage {
 }
 
 /**
- * Converts the readable part of a page to Markdown. Leaves out text that a visitor would not see, as far as attributes,
- * inline styles or simple rules in the page's own style sheets show that. Runs in a thread with limited time and
- * memory, because a malicious page can use any amount of both. A page that exceeds the limits is converted to plain
- * text instead.
+ * Converts the readable part of a page to Markdown. Leaves out text that attributes, inline styles or simple rules in
+ * the page's own style sheets hide from visitors. Runs in a worker thread with limited time and memory, because a
+ * malicious page can use any amount of both. A page that exceeds the limits is converted to plain text instead.
  */
 export async function htmlToMarkdown(
   html: string,
@@ -40,7 +39,7 @@ interface Job {
   readonly modules: Readonly<Record<keyof Libraries, string>>;
 }
 
-/** Resolves the packages for the thread, which can't use the `import()` of a bundle. */
+/** Resolves the packages for the worker thread, which can't use the `import()` of a bundle. */
 function modulePaths(): Readonly<Record<keyof Libraries, string>> | undefined {
   const require = createRequire(import.meta.filename);
   const address = (path: string) => pathToFileURL(path).href;
@@ -81,7 +80,7 @@ function convertInThread(
   });
 }
 
-/** Functions that also exist in the thread, under the same names. */
+/** Functions that also exist in the worker thread, under the same names. */
 interface Judges {
   isHiddenElement: typeof isHiddenElement;
   backgroundOf: typeof backgroundOf;
@@ -102,7 +101,7 @@ interface Libraries {
   };
 }
 
-// The thread runs the source text of this function, so the function must not use anything defined outside of it.
+// The worker thread runs the source text of this function, so the function must not use anything defined outside of it.
 function convert(
   { html, url }: { html: string; url: string },
   { linkedom, readability, turndown }: Libraries,

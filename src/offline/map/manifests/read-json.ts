@@ -118,7 +118,7 @@ function stringsIn(value: unknown): string[] {
   return Array.isArray(value) ? value.filter((item) => typeof item === "string") : [];
 }
 
-/** Returns the line of a key. If the key `after` is given, the search starts below it. */
+/** Returns the line number of a key. The search starts at the key `after`, or at the top if `after` is empty. */
 function lineOfKey({ lines }: Page, key: string, after: string): number {
   const lineOf = (name: string, from: number) => {
     const form = new RegExp(`"${escapePattern(name)}"\\s*:`);
