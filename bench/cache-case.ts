@@ -68,8 +68,8 @@ function notRead(forks: readonly { readonly read: number; readonly idealRead: nu
 }
 
 /**
- * Each file is written to the cache once. The agent's later requests read the four files three times, twice, once and
- * never.
+ * Each file is written to the cache once. The agent's later requests read the first file three times, the second twice
+ * and the third once.
  */
 function filesAlone({ fileTokens }: FanOut): number {
   return Math.round(fileTokens * (1.25 + 0.1 * 1.5));

@@ -53,7 +53,7 @@ const readCall = (turn: number, cwd: string): Reply => ({
   content: [{ tool: "Read", input: { file_path: join(cwd, "file.txt"), offset: turn, limit: 4 } }],
 });
 
-/** Alternates between the two clients, so that a busy moment hits both. */
+/** Alternates between the two clients, so that a busy moment affects both. */
 async function both(rounds: number, job: (client: Client) => Promise<Measured>): Promise<Record<Client, Measured[]>> {
   const measured: Record<Client, Measured[]> = { retinue: [], baseline: [] };
   for (let round = 0; round < rounds; round += 1) {

@@ -127,8 +127,8 @@ function commandOf(
 }
 
 /**
- * Writes the part of a request before its messages, about as long as Retinue's, so that the baseline sends about the
- * same number of bytes.
+ * Writes the part of a request that precedes its messages, about as long as in Retinue's requests, so that the baseline
+ * sends about the same number of bytes.
  */
 function headFile({ cwd }: Place): string {
   const path = join(cwd, "..", "head.json");

@@ -5,7 +5,7 @@ import { join } from "node:path";
 import { build } from "vite";
 
 export async function bundleWeb({ root, directory }) {
-  // Vitest sets another value, which would make vite build for development.
+  // Vitest sets NODE_ENV to another value, which would make vite build for development.
   process.env.NODE_ENV = "production";
   try {
     await build({

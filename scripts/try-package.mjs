@@ -89,7 +89,8 @@ function download(version) {
   const directory = join(place, `node-${version}`);
   mkdirSync(directory);
   writeFileSync(join(directory, "package.json"), "{}");
-  // Installed directly, because the package `node` would install this one with an install script.
+  // This package contains the executable. It is installed directly, because the package `node` would install it with an
+  // install script.
   const name = nodePackage();
   run("npm", ["install", "--no-audit", "--no-fund", "--ignore-scripts", `${name}@${version}`], { cwd: directory });
   return join(directory, "node_modules", name, process.platform === "win32" ? "bin/node.exe" : "bin/node");

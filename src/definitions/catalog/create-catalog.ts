@@ -87,7 +87,8 @@ interface Chosen<Entry extends CatalogEntry> {
   readonly winners: Map<string, Entry>;
   readonly overrides: Override<Entry>[];
   /**
-   * Definitions that lose to another one from the same source. A source with higher precedence may override the winner.
+   * Definitions that are overridden by another one from the same source. A source with higher precedence may override
+   * the winner.
    */
   readonly clashes: readonly Override<Entry>[];
 }

@@ -7,7 +7,7 @@ export interface YamlRequest {
   /** Line number in the file at which the source begins, starting at 1. */
   readonly firstLine: number;
   readonly file: string;
-  /** Returns true for fields of the format. Only these fields end multi-line text. */
+  /** Returns true for known fields. Only these end multi-line text. */
   readonly isKnown: (key: string) => boolean;
 }
 
@@ -230,9 +230,9 @@ interface TolerantOptions extends Pick<YamlRequest, "firstLine" | "isKnown"> {
 }
 
 /**
- * Reads frontmatter that is not valid YAML but clear to a person: colons in unquoted text, examples at the left edge,
- * `tools: *`. Splits the source at lines that start with a key. Each piece is parsed as YAML separately, or kept as
- * text.
+ * Reads frontmatter that is not valid YAML but clear to a person, for example because of colons in unquoted text,
+ * unindented examples or `tools: *`. Splits the source at lines that start with a key. Each piece is parsed as YAML
+ * separately, or kept as text.
  */
 function readTolerantYaml(source: string, options: TolerantOptions): Field[] {
   const fields: Field[] = [];

@@ -26,7 +26,7 @@ export function collectUnsearched({ directory, root, hidden }: UnsearchedOptions
   return {
     add({ path, reason }: Unsearched): void {
       const absolute = join(directory, path);
-      // A file that was deleted during the search is not missing from the results.
+      // Ignore files that were deleted during the search, because the results are complete without them.
       if (reason === "No such file or directory" || unwanted.includes(basename(path)) || hidden(absolute)) return;
       count += 1;
       const name = nameFor(absolute, root).replaceAll("\n", "\\n");
