@@ -18,7 +18,7 @@ export interface PrefixPoint {
 export interface PrefixPoints {
   /** Ends of the shared tools and of the dimensions that precede the messages. */
   readonly head: readonly PrefixPoint[];
-  /** Points in order. The last one is the end of the request. */
+  /** Points in order. The last point is the end of the request. */
   readonly points: readonly PrefixPoint[];
   /** Whether the messages of the request contain the given point. If so, `points` contains only the points after it. */
   readonly continues: boolean;
@@ -61,14 +61,17 @@ export interface CacheDifference {
   readonly firstDifference: number;
 }
 
-/** Returns the reason why the later request can't read all of the earlier one from a cache. Undefined if it can. */
+/**
+ * Returns the reason why the later request can't read all of the earlier request from a cache; undefined if there is no
+ * such reason.
+ */
 export function cacheDifference(earlier: Prompt, later: Prompt): CacheDifference | undefined {
   const before = withoutMarks(earlier);
   const after = withoutMarks(later);
   const firstDifference = firstDifferingByte(before, after);
   if (firstDifference === undefined) return undefined;
-  // If one request lacks a dimension, the two requests have different dimensions at this offset. The one that comes
-  // first in the order is the cause.
+  // If one request lacks a dimension, the two requests have different dimensions at this offset. The dimension that
+  // comes first in `order` is the cause.
   const candidates = [earlier.head, later.head].map((head) => dimensionAt(head, firstDifference));
   const dimension = order.find((name) => candidates.includes(name)) ?? "messages";
   return { dimension, firstDifference };

@@ -2,7 +2,10 @@ import type { ExecuteRequest, ToolExecutor } from "../ports/index.ts";
 import { canonicalToolName, isAddress, type ToolCall, type ToolDeclaration } from "../protocol/index.ts";
 
 export interface CombinedTools {
-  /** If several executors declare a tool, the last one performs its calls. The first performs calls to unknown tools. */
+  /**
+   * If several executors declare a tool, the last one performs its calls. The first executor performs calls to unknown
+   * tools.
+   */
   readonly executors: readonly [ToolExecutor, ...ToolExecutor[]];
   /** Order in which tools are declared, by name. Tools that are not listed follow, in the order of their executors. */
   readonly order?: readonly string[] | undefined;

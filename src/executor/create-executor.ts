@@ -118,7 +118,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   };
 }
 
-/** Placeholder for tools that have no workspace. Using it is a bug. */
+/** Placeholder for tools that have no workspace. A tool that uses the placeholder has a bug. */
 const noWorkspace = new Proxy({} as Workspace, {
   get(_, name) {
     throw new Error(`This tool has no workspace, but uses ${String(name)}.`);

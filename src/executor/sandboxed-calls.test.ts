@@ -24,7 +24,7 @@ interface Situation {
   readonly unattended?: true;
 }
 
-/** Creates a place whose sandbox has the given state. `asked` returns how often the state was queried. */
+/** Creates a workspace whose sandbox has the given state. `asked` returns how often the state was queried. */
 function placeWith(confinement: Confinement): Place & { readonly asked: () => number } {
   let asked = 0;
   const workspace: Workspace = {

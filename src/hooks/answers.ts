@@ -8,7 +8,7 @@ const LONGEST_TEXT = 10_000;
 /** Exit code that a hook uses to block. */
 const BLOCKED = 2;
 
-/** Interprets the exit and output of a hook's command for an event. `name` identifies the hook in messages. */
+/** Interprets the exit code and the output of a hook's command for an event. `name` identifies the hook in messages. */
 export function readAnswer(event: HookEvent, run: HookRun, name: string): HookAnswer {
   if (!run.ended) return failed(event, `${capital(name)} did not finish: ${run.failure}`);
   if (run.code === 0) return readOutput(event, run.stdout);

@@ -1,6 +1,6 @@
 import type { Effect, HookAnswer, HookCommon, HookEntry, HookEvent, HookFacts, HookSource } from "../protocol/index.ts";
 
-/** Input of a hook. Commands receive it as JSON. `tool` has the same value as `tool_name`. */
+/** Input of a hook. Hook commands receive it as JSON. `tool` has the same value as `tool_name`. */
 export type HookInput<Event extends HookEvent = HookEvent> = Event extends HookEvent
   ? HookCommon & HookFacts[Event] & { readonly hook_event_name: Event }
   : never;

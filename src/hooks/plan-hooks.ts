@@ -88,7 +88,10 @@ const LIMIT_MS = 50;
 const LONGEST_PATTERN = 1_000;
 const LONGEST_NAME = 500;
 
-/** Tests whether a regular expression matches the whole name. An invalid or slow one matches and reports a problem. */
+/**
+ * Tests whether a regular expression matches the whole name. An invalid or slow expression is treated as a match, and
+ * the problem is reported.
+ */
 function testMatcher(pattern: string, name: string): Match {
   if (pattern.length > LONGEST_PATTERN || name.length > LONGEST_NAME)
     return { holds: true, problem: "is too long to test, so the hook always runs. Use a shorter one." };

@@ -50,19 +50,22 @@ function resultBlock({ call, result }: CallState): ToolResultBlock {
 }
 
 /**
- * Result that a fork sees for every call of its origin. The text is always the same, so that sibling forks share its
- * bytes.
+ * Result that a fork sees for every call in the response that started the fork. The text is always the same, so that
+ * sibling forks share its bytes.
  */
 const forkedResult: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[forked]" }] };
 
 /**
- * Forked calls by their list of call ids. Siblings share the list, and therefore the calls and blocks: a hundred
- * forks of a response with a hundred calls store those calls once.
+ * Caches calls as forks see them, by their list of call ids. Sibling forks share the list, and therefore the calls and
+ * blocks: a hundred forks of a response with a hundred calls store those calls once.
  */
 const forkedByIds = new WeakMap<readonly CallId[], readonly CallState[]>();
 const forkedBlocks = new WeakMap<readonly CallState[], readonly ToolResultBlock[]>();
 
-/** Returns the calls of a fork's origin as the fork sees them, that is, as ended, whatever their actual results are. */
+/**
+ * Returns the calls in the response that started a fork, as the fork sees them: all of them have ended with the same
+ * placeholder as their result.
+ */
 export function forkedCalls(ids: readonly CallId[]): readonly CallState[] {
   const known = forkedByIds.get(ids);
   if (known !== undefined) return known;

@@ -24,8 +24,8 @@ import { type ActiveRun, type LoopState, newRun } from "./state.ts";
 import { foldUnderWay, sumCosts } from "./under-way.ts";
 
 /**
- * Number of consecutive cut-off responses after which a run ends. Two may be a coincidence; three mean that the task
- * does not fit.
+ * Number of consecutive cut-off responses after which a run ends. Two in a row may be a coincidence; three mean that
+ * the task is too large for one response.
  */
 const CUT_OFF_LIMIT = 3;
 
@@ -136,7 +136,8 @@ function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopSt
 }
 
 /**
- * Reasons for which a run ends but continues when the session is resumed. The agent then waits for the same runs again.
+ * End reasons of runs that are continued when the session is resumed. The agent then waits for the same background runs
+ * again.
  */
 const unfinished: ReadonlySet<EndReason> = new Set<EndReason>(["process_lost", "parked"]);
 
@@ -294,7 +295,7 @@ function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.
   return { ...withoutEnded(state, notices), said: [...state.said, said] };
 }
 
-/** Removes background runs that the agent now knows have ended, and adds the runs that they left behind. */
+/** Removes background runs whose ends have been reported to the agent, and adds the runs that they left behind. */
 function withoutEnded(state: LoopState, notices: readonly EndedNotice[]): LoopState {
   const ended = new Set(notices.map(({ runId }) => runId));
   const left = {

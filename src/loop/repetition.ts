@@ -3,7 +3,7 @@ import { canonicalToolName } from "../protocol/index.ts";
 import { inputOf, type Wait, waitOf } from "./call-effects.ts";
 import type { CallState } from "./call-state.ts";
 
-/** A remembered turn. Results are stored as hashes to limit its size. */
+/** A turn as it is stored to detect repetition. Results are stored as hashes to save space. */
 export interface PastTurn {
   /** Hash of the distinct calls in the turn and their results. */
   readonly hash: string;
@@ -31,7 +31,7 @@ interface Cycle {
 export interface EndedTurn {
   readonly turn: number;
   readonly calls: readonly CallState[];
-  /** Set if something is running in the background. Repeated checks are then treated as waiting for it. */
+  /** Set if something is running in the background. Repeated checks are then treated as waiting for that work. */
   readonly background: Wait | undefined;
 }
 
@@ -81,8 +81,8 @@ function findCycle(turns: readonly PastTurn[]): Cycle | undefined {
 }
 
 /**
- * Returns a turn in the form that is remembered. Identical calls with identical results are counted once, and the order
- * of calls does not matter.
+ * Converts a turn to the form in which it is stored. Identical calls with identical results are counted once, and the
+ * order of calls does not matter.
  */
 function pastTurn({ calls, background }: EndedTurn): PastTurn {
   const distinct = new Map(calls.map((state) => [hashCall(state), state]));

@@ -40,15 +40,15 @@ export interface LoopState {
   readonly queue: readonly QueuedPrompt[];
   /** Background runs that have not been reported to this agent as ended. */
   readonly background: readonly RunRef[];
-  /** Background runs that the agent waits for before its next request. All of them are in `background`. */
+  /** Background runs that the agent waits for before its next request. All of these runs are in `background`. */
   readonly awaited: readonly RunId[];
-  /** Last plan mode change. Undefined if there was none. */
+  /** Whether plan mode was last entered or left. Undefined if plan mode was never used. */
   readonly plan: "entered" | "left" | undefined;
-  /** Mode that the user last changed to, other than plan mode. Undefined if the user never changed it. */
+  /** Mode that the user last switched to, other than plan mode. Undefined if the user never switched modes. */
   readonly mode: PermissionMode | undefined;
   /** Number of consecutive responses that were cut off at the output limit. */
   readonly cutOff: number;
-  /** First and latest prompt. Compaction always keeps them. */
+  /** First and latest prompts, which compaction always keeps. */
   readonly asked: { readonly first: string; readonly latest: string } | undefined;
   /**
    * Environment as the conversation describes it. Undefined if the conversation does not describe it, as after a

@@ -63,7 +63,7 @@ function withLost(before: readonly UnderWay[], usage: Usage, costUsd: number | u
   });
 }
 
-/** Adds two costs. If one is unknown, the sum is unknown. */
+/** Adds two costs. Returns undefined if either cost is unknown. */
 export function sumCosts(left: number | undefined, right: number | undefined): number | undefined {
   return left === undefined || right === undefined ? undefined : left + right;
 }

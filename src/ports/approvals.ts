@@ -17,9 +17,14 @@ export interface Approvals {
   ask(question: ApprovalQuestion, signal: AbortSignal): Promise<GivenAnswer>;
 }
 
-/** Stores a session's approval questions, the answers to them, and the commands sent to the session. Any process can read and write it, and its contents outlive this process. */
+/**
+ * Storage for a session's approval questions, the answers to them, and the commands sent to the session. Any process
+ * can read and write it, and its contents outlive this process.
+ */
 export interface Inbox {
-  /** Adds a question. Resolves when other processes can see it. Has no effect if the question already exists. */
+  /**
+   * Adds a question. Resolves when other processes can see the question. Has no effect if the question already exists.
+   */
   request(question: ApprovalQuestion): Promise<void>;
   /**
    * Answers a question. Returns the answer that applies, or undefined if the question is not open and has no answer.

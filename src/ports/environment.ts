@@ -5,8 +5,8 @@ export interface EnvironmentFacts {
   /** Describes the sandbox and the network access of commands, in complete sentences. Never rejects. */
   commands(): Promise<string>;
   /**
-   * Returns the state of the git repository. Undefined if the directory is not in one. Each directory is read only
-   * once. Never rejects.
+   * Returns the state of the git repository. Undefined if the directory is not in a repository. Each directory is read
+   * only once. Never rejects.
    */
   git(directory: string): Promise<GitState | undefined>;
 }

@@ -45,7 +45,7 @@ export interface Journal {
    * one sync.
    */
   sync(agentId: AgentId): Promise<void>;
-  /** Starts a sync after a short delay. The caller can't wait for it. */
+  /** Starts a sync after a short delay. The caller can't wait for the sync. */
   syncSoon(agentId: AgentId): void;
   /** Returns all of an agent's lines in order. Empty for an unknown agent. */
   read(agentId: AgentId): Promise<readonly Line[]>;

@@ -74,7 +74,7 @@ export interface McpServerOffers {
   readonly problems: readonly string[];
 }
 
-/** Configurations of servers by name. They have not been checked. */
+/** Unchecked configurations of servers, by name. */
 export type ConfiguredMcpServers = Readonly<Record<string, object>>;
 
 export interface McpConnection extends McpServerOffers {

@@ -21,7 +21,7 @@ export interface ModelDescription {
   readonly dialect: Dialect;
   /** Size of the context window in tokens, including the output. */
   readonly window: number;
-  /** Maximum length of an answer in tokens. */
+  /** Maximum length of a response in tokens. */
   readonly maxOutputTokens: number;
   /** Prices in US dollars per million tokens. Without them, no limit in dollars can be enforced. */
   readonly prices?: Prices | undefined;
@@ -39,7 +39,7 @@ export interface Prompt {
   messages(): readonly Message[];
   /**
    * Returns the request body in pieces, including cache marks. The same arguments give the same pieces. With an
-   * `answerSchema`, the provider is asked to enforce that schema for the text of its answer.
+   * `answerSchema`, the provider is asked to enforce that schema for the text of its response.
    */
   body(dialect: Dialect, maxTokens: number, answerSchema?: JsonSchema): readonly Uint8Array[];
 }
@@ -47,14 +47,14 @@ export interface Prompt {
 /** A request to a model. */
 export interface ModelRequest {
   readonly prompt: Prompt;
-  /** Maximum length of the answer in tokens, including thinking. */
+  /** Maximum length of the response in tokens, including thinking. */
   readonly maxTokens: number;
-  /** Returns the id for the tool call with this index in the answer. */
+  /** Returns the id for the tool call with this index in the response. */
   readonly callId: (index: number) => CallId;
   readonly signal: AbortSignal;
   /**
-   * Schema that the text of the answer should match. Set only if the agent is correcting an answer that does not match
-   * the `output` schema. A model that can't enforce a schema can ignore it: Retinue checks every answer.
+   * Schema that the text of the response should match. Set only if the agent is correcting an answer that does not
+   * match the `output` schema. A model that can't enforce a schema can ignore it: Retinue checks every answer.
    */
   readonly answerSchema?: JsonSchema | undefined;
   /**
@@ -78,7 +78,7 @@ export type ModelProgress =
   /** The request is sent again. Everything streamed so far must be discarded. */
   | { readonly type: "retried"; readonly retry: ModelRetry; readonly lost?: Usage | undefined };
 
-/** A language model. A program can supply its own. */
+/** A language model. Programs can supply their own models. */
 export interface Model {
   describe(): ModelDescription;
   /**

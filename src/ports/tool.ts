@@ -112,7 +112,7 @@ export interface ToolContext {
   authorize(access: Access): Promise<Decision>;
   /** Returns whether deny rules hide an absolute path from listings and searches. Cheap to call. */
   hidden(path: string): boolean;
-  /** False if no deny rule hides anything. If absent, it is unknown whether one does. */
+  /** False if no deny rule hides anything. If absent, it is unknown whether a deny rule hides something. */
   readonly hidesPaths?: boolean | undefined;
 }
 

@@ -182,7 +182,9 @@ export type HookRun =
 export interface ServersRequest {
   /** Servers to connect, each with its configuration. */
   readonly uses: readonly McpServerUse[];
-  /** Names of all of the agent's servers, including those that run elsewhere. Tool names must differ between them. */
+  /**
+   * Names of all of the agent's servers, including those that run elsewhere. Tool names must differ between servers.
+   */
   readonly names: readonly string[];
   readonly owner: AgentId;
   /** Directory in which the servers start. Servers that start outside the workspace are not shared between agents. */

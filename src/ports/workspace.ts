@@ -79,7 +79,7 @@ export interface RunningProcess {
   explain?(output: string, failed: boolean): string | undefined;
 }
 
-/** Something that was found under a directory. Symlinks are not resolved. */
+/** A file, directory or symlink that was found by traversing a directory. Symlinks are not resolved. */
 export interface WalkedPath {
   readonly path: string;
   readonly kind: "file" | "directory" | "link" | "other";
@@ -104,8 +104,9 @@ export interface Workspace {
   resolve(paths: readonly string[]): Promise<readonly ResolvedPath[]>;
   /**
    * Returns the absolute paths that each shell pattern matches in the real directory, with `..` resolved as the system
-   * resolves it. A pattern without a match stands for itself. `\` precedes quoted characters, and a leading `~` is the
-   * home directory. An entry is undefined if there are too many matches, or if a directory can't be read.
+   * resolves it. Like in the shell, a pattern that matches nothing is treated as a literal path. `\` precedes quoted
+   * characters, and a leading `~` is the home directory. An entry is undefined if there are too many matches, or if a
+   * directory can't be read.
    */
   expand(patterns: readonly string[]): Promise<readonly (readonly string[] | undefined)[]>;
   /** Lists everything under a path. Undefined if there is too much to list, or if a directory can't be read. */
@@ -140,7 +141,7 @@ export interface Workspace {
   /** Returns the repository's configuration file if it names programs that git runs even in read-only commands. */
   gitPrograms?(): Promise<string | undefined>;
   spawn(options: SpawnOptions): RunningProcess;
-  /** Returns whether commands run in a sandbox. Absent if the workspace never has one. */
+  /** Returns whether commands run in a sandbox. Absent if the workspace never has a sandbox. */
   confinement?(): Promise<Confinement>;
   /**
    * Finds the paths that a predicate hides, in the workspace and in other directories, and other hard links to them.

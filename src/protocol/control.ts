@@ -70,7 +70,10 @@ export interface Receipt {
   readonly status: "done" | "refused";
   /** Says in one or two sentences what happened, or why nothing did and what to do. */
   readonly message: string;
-  /** Set if the command was refused because another one was sent with the same id, or because it names no agent. */
+  /**
+   * Set if the command was refused because another command was sent with the same id, or because there is no agent with
+   * the given name or id.
+   */
   readonly code?: "id_in_use" | "unknown_agent" | undefined;
 }
 

@@ -1,5 +1,5 @@
 // Owns: the types of everything that is written to disk or sent over a wire, and related tables. Does not own:
-// behavior, or input and output. Called by: every module.
+// behavior, including input and output. Called by: every module.
 export { type Address, isAddress, outputAddress, parseAddress, resultAddress } from "./address.ts";
 export type { ContextPart, ContextReport } from "./agents/context-report.ts";
 export type {

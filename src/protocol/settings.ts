@@ -11,7 +11,7 @@ export type ModelTier = "small" | "medium" | "large";
 export interface ProviderSettings {
   readonly dialect?: Dialect | undefined;
   readonly baseUrl?: string | undefined;
-  /** Name of the environment variable that contains the API key. Local servers need none. */
+  /** Name of the environment variable that contains the API key. Local servers need no key. */
   readonly apiKeyEnv?: string | undefined;
   readonly models?: Partial<Readonly<Record<ModelTier, string>>> | undefined;
   /** Context window in tokens, used for models that Retinue does not know. */
@@ -59,13 +59,14 @@ export interface SubagentSettings {
   readonly idleSeconds?: number | undefined;
 }
 
-/** `auto`: use a sandbox if the system has one. `require`: run no command without one. */
+/** `auto`: use a sandbox if the system has one. `require`: run no command without a sandbox. */
 export type SandboxMode = "auto" | "require" | "off";
 
 export interface SandboxSettings {
   readonly mode?: SandboxMode | undefined;
   /**
-   * Hosts that commands can reach over HTTP. If absent, they can reach none. `*.example.com` matches every subdomain.
+   * Hosts that commands can reach over HTTP. If absent, commands can't reach any host. `*.example.com` matches every
+   * subdomain.
    */
   readonly network?: { readonly allowedDomains?: readonly string[] | undefined } | undefined;
   /** Directories outside the workspace to which commands can write. `~/` stands for the home directory. */
@@ -73,7 +74,10 @@ export interface SandboxSettings {
 }
 
 export interface EnvironmentSettings {
-  /** Names of variables that commands get besides harmless ones. `APP_*` matches every name that begins with `APP_`. */
+  /**
+   * Names of variables that are passed to commands in addition to harmless ones. `APP_*` matches every name that begins
+   * with `APP_`.
+   */
   readonly pass?: readonly string[] | undefined;
 }
 
@@ -144,7 +148,7 @@ export interface Settings {
   readonly providers?: Readonly<Record<string, ProviderSettings>> | undefined;
   readonly permissions?: PermissionSettings | undefined;
   readonly search?: SearchSettings | undefined;
-  /** Sandbox for the model's commands. Project settings can't change it. */
+  /** Sandbox for the model's commands. Project settings can't change this. */
   readonly sandbox?: SandboxMode | SandboxSettings | undefined;
   /** Command that prints the status line of the terminal interface. */
   readonly statusLine?: StatusLineSettings | undefined;
@@ -155,7 +159,7 @@ export interface Settings {
    * verified automatically.
    */
   readonly verify?: "off" | "suggest" | "auto" | undefined;
-  /** Budget of the session and all its agents. Project settings can only lower it. */
+  /** Budget of the session and all its agents. Project settings can only lower the limits. */
   readonly budget?: AgentBudget | undefined;
   readonly cleanupPeriodDays?: number | undefined;
   /** Environment variables that commands get. Project settings can't change this. */

@@ -2,7 +2,7 @@ import type { AgentDefinition, PermissionMode } from "../../protocol/index.ts";
 
 export interface ChosenMode {
   readonly mode: PermissionMode;
-  /** Explains why the mode differs from the one in the definition. Absent if it does not differ. */
+  /** Explains why the mode differs from the one in the definition. Absent if the modes are the same. */
   readonly notice?: string | undefined;
 }
 

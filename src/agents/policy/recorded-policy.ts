@@ -54,8 +54,8 @@ function narrowRules(
   const before = new Set(then.map(keyOf));
   const restrictions = then.filter(({ effect }) => effect !== "allow");
   const kept = now.filter((rule) => rule.effect !== "allow" || before.has(keyOf(rule)));
-  // The order of compact lines matters. If it has changed, the earlier restrictions are added last, where they take
-  // precedence.
+  // The order of the rules from `permission` fields and `permissions.jsonc` files matters. If it has changed, the
+  // earlier restrictions are added last, where they take precedence.
   const isOrdered = linesKey(now) === linesKey(then) || linesKey(kept).endsWith(linesKey(restrictions));
   const isMissing = (rule: Rule): boolean => !known.has(keyOf(rule)) || (rule.form !== undefined && !isOrdered);
   const added = restrictions.filter(isMissing);
@@ -71,7 +71,7 @@ function linesKey(rules: readonly Rule[]): string {
 
 /**
  * Combines the layers of both policies. Each layer restricts independently, so all of them apply. Only layers that are
- * in both policies may settle a call.
+ * in both policies may allow a call without approval.
  */
 function narrowLayers(now: readonly PolicyLayer[], then: readonly PolicyLayer[]): readonly PolicyLayer[] {
   // Layers are compared without `settles`, which does not affect what a layer forbids.

@@ -92,10 +92,16 @@ Using git
   },
 ];
 
-/** Smallest minimum for which the guide is worth its tokens. Smaller minimums are exceeded after a call or two. */
+/**
+ * The guide is appended only if the model caches no prompt with fewer tokens than this. A conversation exceeds a lower
+ * minimum after one or two calls anyway.
+ */
 const LONG_MINIMUM = 4_096;
 
-/** Bytes of English text and JSON per token. Deliberately a little high, so that the minimum is reached. */
+/**
+ * Estimated number of bytes per token in English text and JSON. Slightly too high on purpose, so that the prompt is not
+ * shorter than the minimum.
+ */
 const BYTES_PER_TOKEN = 4.2;
 
 /**

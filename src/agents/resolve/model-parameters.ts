@@ -4,7 +4,7 @@ import type { Effort } from "../../protocol/index.ts";
 import type { AgentRequest } from "./resolution.ts";
 
 export interface ChosenEffort {
-  /** Effort to request. If absent, none is sent, and the model uses its own default. */
+  /** Effort to request. If absent, the request specifies no effort, and the model uses its default. */
   readonly effort?: Effort;
   readonly notice?: string;
 }

@@ -15,7 +15,7 @@ import type { AgentMemory } from "../tools/memory-tools.ts";
 import type { AbsentTool } from "../tools/resolve-tools.ts";
 
 export interface AgentRequest {
-  /** Absent for the default main agent. */
+  /** Definition of the agent. Absent for the default main agent. */
   readonly definition?: AgentDefinition | undefined;
   /** Complete body of the definition. */
   readonly prompt?: string | undefined;
@@ -23,7 +23,7 @@ export interface AgentRequest {
   readonly requestedModel: string | null;
   readonly modelReason: string;
   readonly maxTokensField?: Head["maxTokensField"];
-  /** Ignored by dialects that can't express it. */
+  /** Requested lifetime of cache entries. Ignored by dialects that do not support it. */
   readonly cacheLifetime?: CacheLifetime | undefined;
   readonly tools: readonly ToolDeclaration[];
   readonly absentTools?: readonly AbsentTool[] | undefined;

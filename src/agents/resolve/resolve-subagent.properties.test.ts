@@ -137,7 +137,8 @@ describe("for any definition, parent and tier", () => {
         ];
         for (const after of narrower) {
           if (!after.ok) continue;
-          // An agent that was refused because it had no tools may now run without any, which grants nothing more.
+          // An agent that could not be started before, because it had no tools left, may now be started without tools.
+          // This grants it no permissions.
           if (!before.ok) {
             expect(after.agent.policy.pool).toEqual([]);
             continue;

@@ -102,7 +102,7 @@ function inheritUnattended(policy: Policy, parentPolicy: Policy): Policy {
   return { ...policy, unattended: true };
 }
 
-/** Returns the tools of the pool that stay available in the background. Undefined if all of them do. */
+/** Returns the tools of the pool that stay available in the background. Undefined if all tools stay available. */
 function backgroundPool(
   pool: readonly string[],
   { granted, request }: { readonly granted: readonly ToolDeclaration[]; readonly request: SubagentRequest },

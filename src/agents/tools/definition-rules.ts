@@ -27,13 +27,13 @@ const scopes: Record<DefinitionSource, RuleScope> = {
 
 export interface CompactResult {
   readonly pool: readonly string[];
-  /** Rules that allow some uses of otherwise denied tools. They are listed in the prompt. */
+  /** Rules that allow some uses of otherwise denied tools. The prompt lists these rules. */
   readonly limits: readonly Rule[];
 }
 
 /**
- * Applies a definition's compact `permission` lines to its tools. The last line about a whole tool decides whether the
- * agent has the tool, unless a later line allows some uses of it.
+ * Applies the lines of a definition's `permission` field to its tools. The last line about a whole tool decides whether
+ * the agent has the tool, unless a later line allows some uses of it.
  */
 export function applyCompactRules(definition: AgentDefinition, granted: readonly string[]): CompactResult {
   const lines = definition.permission ?? [];
@@ -53,7 +53,8 @@ export function applyCompactRules(definition: AgentDefinition, granted: readonly
 }
 
 /**
- * Returns the definition's compact lines in order, followed by the entries of `disallowedTools` that have a specifier.
+ * Returns the lines of the definition's `permission` field in order, followed by the entries of `disallowedTools` that
+ * have a specifier.
  */
 export function definitionLayers(
   definition: AgentDefinition,

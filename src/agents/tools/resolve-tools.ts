@@ -21,7 +21,7 @@ export interface ResolvedTools {
    */
   readonly limits: readonly (readonly Rule[])[];
   readonly notices: readonly string[];
-  /** Reason why the agent can't be started. Absent if it can. */
+  /** Reason why the agent can't be started. Absent if the agent can be started. */
   readonly problem?: string | undefined;
 }
 
@@ -86,8 +86,8 @@ function exists({ name }: ToolEntry): boolean {
 }
 
 /**
- * Returns whether a rule is checked for validity. Excludes lines such as `*: allow`, which only select the tools of the
- * pool, and names that no tool has.
+ * Returns whether a rule should be checked for validity. Excludes lines such as `*: allow`, which only select the tools
+ * of the pool, and names that no tool has.
  */
 function isChecked({ text, effect, form }: Rule): boolean {
   return (

@@ -50,7 +50,8 @@ function withoutSkills({ tools }: AgentRequest): readonly AbsentTool[] {
 
 /**
  * Returns the rule that removes a tool: either a bare `Bash` or `mcp__server` in a deny list (`Bash(rm:*)` only
- * restricts the tool), or a compact line that denies the whole tool and that no later line reverses, even in part.
+ * restricts the tool), or a line of a `permission` field or a `permissions.jsonc` file that denies the whole tool and
+ * that no later line reverses, even in part.
  */
 export function denialOf(tool: string, rules: readonly Rule[]): Rule | undefined {
   const listed = rules.find((rule) => rule.form === undefined && isWholeDenial(rule) && isAbout(rule, tool));

@@ -45,7 +45,7 @@ export interface TierContext {
   readonly parentPolicy: Policy;
   readonly tier: Tier;
   readonly definition: AgentDefinition;
-  /** Tools of the definition's own MCP servers. The parent need not have them. */
+  /** Tools of the definition's own MCP servers. The parent need not have these tools. */
   readonly ownTools?: readonly string[] | undefined;
   /** Policy of the agent's last run. Set only for a resumed agent. */
   readonly before?: RecordedPolicy | undefined;

@@ -52,7 +52,7 @@ export interface AgentOptions extends Pick<AgentDefinition, "description" | Same
   readonly tools?: readonly ToolText[] | undefined;
   /** Tools to remove, or with a specifier, calls to deny. */
   readonly disallowedTools?: readonly ToolText[] | undefined;
-  /** Tools that the agent requires. Without them, it can't be started. */
+  /** Tools that the agent requires. The agent can't be started without them. */
   readonly requiredTools?: readonly ToolText[] | undefined;
   /** Called after each run. If it throws, the run gets a notice, but its result does not change. */
   readonly callback?: AgentCallback | undefined;

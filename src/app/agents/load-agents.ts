@@ -55,7 +55,7 @@ type LoadOptions = Pick<
   SessionOptions,
   "agent" | "tools" | "trusted" | "entryPoint" | "catalogSettings" | "settingsOrigins" | "rules"
 > & {
-  /** Definitions by name. They have not been checked. */
+  /** Unchecked definitions, by name. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
 };
 

@@ -12,7 +12,7 @@ import { agentFileText, directoryFor, nameProblem } from "./agents.ts";
 import { reportOf } from "./report-agent.ts";
 import { isTrusted } from "./trust.ts";
 
-/** Why a file was not written. `conflict`: it exists, or has changed since the client read it. */
+/** Reason why a file was not written. `conflict`: the file already exists, or has changed since the client read it. */
 export interface AgentFileRefusal {
   readonly ok: false;
   readonly code: "conflict" | "refused";

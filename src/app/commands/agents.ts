@@ -50,7 +50,7 @@ export interface AgentList {
   readonly trusted: boolean;
   /** Files that were not read because the directory is not trusted. */
   readonly off: readonly string[];
-  /** Root of the project. If it is trusted, all files are read. */
+  /** Root of the project. If the root is trusted, all files are read. */
   readonly root: string;
   /** Number of tokens in the list of agents that models see. */
   readonly tokens: number;

@@ -142,7 +142,7 @@ async function checkAgentFiles({ home, cwd, environment }: InstallationOptions):
   return [{ name, status: "ok", found: `${count}${unread}` }];
 }
 
-/** Checks installed plugins. If there are none, there is nothing to report. */
+/** Checks installed plugins. Returns no findings if there are none. */
 function checkPlugins(home: string): readonly Finding[] {
   const name = "plugins";
   const { plugins, problem } = installedPlugins(home);
@@ -156,7 +156,7 @@ function checkPlugins(home: string): readonly Finding[] {
   return [{ name, status: "ok", found: `${enabled} of ${plugins.length} enabled` }];
 }
 
-/** Checks the matchers of the hooks in settings. If there are no hooks, there is nothing to report. */
+/** Checks the matchers of the hooks in settings. Returns no findings if there are no hooks. */
 function checkHooks({ settings, origins }: ProjectSettings): readonly Finding[] {
   const name = "hooks";
   const { hooks } = settingsHooks(settings, origins);
@@ -168,7 +168,7 @@ function checkHooks({ settings, origins }: ProjectSettings): readonly Finding[] 
     : [{ name, status: "ok", found: `${hooks.length} in settings` }];
 }
 
-/** Checks the configurations of MCP servers, without starting them. If there are none, there is nothing to report. */
+/** Checks the configurations of MCP servers, without starting them. Returns no findings if there are none. */
 function checkServers({ settings, origins }: ProjectSettings, environment: Environment): readonly Finding[] {
   const name = "mcp";
   const servers = Object.entries(settings.mcpServers ?? {}).filter(([, config]) => config["disabled"] !== true);
@@ -180,7 +180,9 @@ function checkServers({ settings, origins }: ProjectSettings, environment: Envir
     return [{ name, status: "warn", found, cure: problem.cure }];
   });
   if (findings.length > 0 || servers.length === 0) return findings;
-  return [{ name, status: "ok", found: `${plural(servers.length, "server")} configured; a run starts them` }];
+  return [
+    { name, status: "ok", found: `${plural(servers.length, "server")} configured; this check does not start them` },
+  ];
 }
 
 interface ServerProblem {

@@ -49,7 +49,7 @@ export interface CheckedRow {
 export interface CheckOptions {
   /** Directory for the files that rows describe; defaults to a temporary one. */
   readonly root?: string | undefined;
-  /** Whether to assume that commands run in a sandbox. `auto` assumes it only if this machine has one. */
+  /** Whether to assume that commands run in a sandbox. `auto` assumes a sandbox only if this machine has one. */
   readonly sandbox: "on" | "off" | "auto";
 }
 
@@ -163,8 +163,8 @@ async function answer(row: Row, { stage, executor }: Stage): Promise<Omit<Answer
 }
 
 /**
- * Decides on the call without the parameters that are unknown to its tool. Returns undefined if the call is allowed or
- * still invalid.
+ * Decides on the call again, without the parameters that its tool does not have. Returns undefined if the call is
+ * allowed or still invalid.
  */
 async function stricterAnswer(
   { input: { tool, ...input } }: Row,
@@ -222,7 +222,7 @@ function onStage(value: unknown, stage: string): unknown {
 }
 
 interface Staging {
-  /** Directory for the files. Nothing is created outside of it, and nothing in it is overwritten. */
+  /** Directory for the files. Nothing is created outside this directory, and existing files are not overwritten. */
   readonly stage: string;
   /** Directory that `~` refers to in symlinks. */
   readonly home: string;

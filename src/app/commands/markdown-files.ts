@@ -44,7 +44,7 @@ interface Walk {
   readonly real: string;
   /** Directory that symlinks must stay within. */
   readonly scope: string;
-  /** Linked directories visited so far. Each is visited once, so that symlink loops end. */
+  /** Linked directories visited so far. Each directory is visited only once, so that symlink loops end. */
   readonly followed: Set<string>;
 }
 

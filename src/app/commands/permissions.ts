@@ -98,7 +98,10 @@ export interface ExplainedCall {
   readonly notices: readonly string[];
 }
 
-/** Returns the decision on a call by an agent that the main agent would start, and the rule that decided. */
+/**
+ * Returns the decision on a call by an agent that the main agent would start, and the rule on which the decision is
+ * based.
+ */
 export async function explainCall(request: ExplainRequest): Promise<ExplainedCall> {
   const { catalog, agent: name } = request;
   const settings = loadProjectSettings(catalog);

@@ -87,7 +87,7 @@ export function disablePlugin(home: string, name: string): Promise<void> {
   });
 }
 
-/** Returns an installed plugin. Throws a `UserError` if there is none with this name. */
+/** Returns an installed plugin. Throws a `UserError` if there is no plugin with this name. */
 export function findPlugin(home: string, name: string): InstalledPlugin {
   recordsWith(home, name);
   return installedPlugins(home).plugins.find((each) => each.name === name)!;

@@ -23,9 +23,9 @@ export interface AddedTrust {
   readonly notices: readonly string[];
 }
 
-/** What trusting a directory would turn on. */
+/** The settings and files that would take effect if a directory were trusted. */
 export interface TrustReview extends AddedTrust {
-  /** Trusts the directory and everything under it, and approves what was reviewed. Later changes stay off. */
+  /** Trusts the directory and everything under it, and approves what was reviewed. Later changes are not approved. */
   trust(): Promise<void>;
 }
 

@@ -32,7 +32,9 @@ function readQueue(transcriptPath: string): readonly QueuedPrompt[] {
   return readTranscript(transcriptPath).lines.reduce(fold, initialState).queue;
 }
 
-/** Returns whether a prompt has ever been queued. Most transcripts have none and need not be parsed. */
+/**
+ * Returns whether a prompt has ever been queued. Most transcripts contain no queued prompt, so they need not be parsed.
+ */
 function hasQueued(transcriptPath: string): boolean {
   try {
     return readFileSync(transcriptPath).includes('"type":"prompt.queued"');

@@ -95,7 +95,7 @@ async function assembleWithServers(
     hooks: hooks.shared,
   };
   const { dispatcher, tools, taskTool } = createDelegation(options, opened, {
-    // `created` is assigned later, because a session needs its dispatcher.
+    // `created` is assigned below, because the session is created with this dispatcher.
     idleMain: () => created.idleMain(),
     rules,
     servers,
@@ -197,7 +197,7 @@ interface DelegationParts {
 interface Delegation {
   readonly dispatcher: Dispatcher;
   readonly tools: SessionTools;
-  /** Returns Task's declaration with the currently available agents; undefined if there are none. */
+  /** Returns the declaration of the Task tool, which lists the available agents; undefined if there are none. */
   taskTool(): ToolDeclaration | undefined;
 }
 

@@ -90,7 +90,7 @@ function agentUpdate(before: Known, now: Known): string | undefined {
   return parts.length === 0 ? undefined : `[The agents that Task can start have changed.\n${parts.join("\n")}]`;
 }
 
-/** Returns each agent's line in the list that models see. Hidden agents have none. */
+/** Returns each agent's line in the list that models see. Hidden agents are not in the list. */
 function agentLines(definitions: readonly AgentDefinition[]): ReadonlyMap<string, string> {
   const shown = definitions.filter(({ hidden }) => hidden !== true);
   return new Map(shown.map((definition) => [definition.name, delegationList([definition]).text]));

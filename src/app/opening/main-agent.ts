@@ -167,7 +167,7 @@ interface AcceptanceOptions {
   readonly policy: Policy;
 }
 
-/** Returns the check that the main agent's work must pass. The host runs it, so the agent needs no shell. */
+/** Returns the check that the main agent's work must pass. The host runs the check, so the agent needs no shell. */
 export function mainAcceptance({ definition, given = [], policy }: AcceptanceOptions): Acceptance | undefined {
   const own = definition?.acceptance === undefined ? [] : [definition.acceptance];
   const commands = [...own, ...given];
@@ -207,8 +207,8 @@ export interface SessionBudgetOptions {
 }
 
 /**
- * Creates the budget for a session's whole life. Each limit is the lower of those in the settings and in the main
- * agent's definition.
+ * Creates a session's budget, which includes what earlier processes have spent. Each limit is the lower of those in the
+ * settings and in the main agent's definition.
  */
 export async function createSessionBudget(options: SessionBudgetOptions): Promise<Budget> {
   const { context, definition, spentBefore, showsCost } = options;

@@ -95,7 +95,7 @@ function pluginHooks({ hooks, notices }: PluginParts): ConfiguredHooks {
   return { hooks: hooks.map((hook) => ({ kind: "command", source: "plugin", ...hook })), notices };
 }
 
-/** Returns the hooks in settings files, each with its place. */
+/** Returns the hooks in settings files, each with its file and line. */
 export function settingsHooks(
   { hooks: value = {}, disableAllHooks }: Settings,
   origins: readonly SettingsOrigin[] | undefined,
@@ -123,8 +123,8 @@ export function settingsHooks(
 }
 
 /**
- * Returns the places in files that contain an entry. A list entry is also found by its value, because the program
- * may have changed the list. An entry that is not in a list has one origin for each of its parts.
+ * Returns the origins of an entry in settings files. A list entry is also found by its value, because the program may
+ * have changed the list. An entry that is not in a list has one origin for each of its parts.
  */
 function originsOf(
   { entry, path }: { readonly entry: unknown; readonly path: string },

@@ -142,8 +142,8 @@ export interface SessionOptions {
   /** Full id of a session to resume. */
   readonly resume?: SessionId | undefined;
   /**
-   * Object that stores the session, instead of files in `home`. The session closes it. With `resume`, which must be the
-   * object's session id, the session continues from the object's lines.
+   * Object that stores the session, instead of files in `home`. The session closes this object. With `resume`, which
+   * must be the object's session id, the session continues from the object's lines.
    */
   readonly transcript?: Transcript | undefined;
   /** Hook functions, in addition to the commands in settings and definitions. */
@@ -151,8 +151,8 @@ export interface SessionOptions {
   /** Answers requests for approval. Other processes can answer them too, with `retinue approvals`. */
   readonly approvals?: Approvals | undefined;
   /**
-   * How requests for approval are handled without `approvals`. `deny` (default) denies them. `wait` waits for `retinue
-   * approvals`. `hook` lets PermissionRequest hooks decide and denies requests that they leave undecided.
+   * How requests for approval are handled without `approvals`. `deny` (default) denies all requests. `wait` waits for
+   * `retinue approvals`. `hook` lets PermissionRequest hooks decide and denies requests that they leave undecided.
    */
   readonly onAsk?: OnAsk | undefined;
   /** Which subagent events a run reports; defaults to `all`. With hundreds of agents, fewer events save time. */

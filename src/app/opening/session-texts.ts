@@ -6,7 +6,7 @@ import { outputAddress, parseAddress, resultAddress } from "../../protocol/index
 import { type Dispatcher, renderOutput } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 
-/** Provides the texts that a session's agents can read by address: saved results and subagents' output. */
+/** Provides the text that a session's agents can read by address: saved results and subagents' output. */
 export function createSessionTexts(transcript: Transcript, { registry }: Dispatcher): AddressedTexts {
   return {
     async read(address) {
@@ -24,7 +24,7 @@ async function* linesAsText(transcript: Transcript, agentId: string): AsyncItera
 
 /**
  * Returns a function that converts the path of a file with a result or output to its address. In sessions from earlier
- * versions, models refer to these texts by path. `transcriptPath` is the session's transcript.
+ * versions, models refer to this text by path. `transcriptPath` is the session's transcript.
  */
 export function addressesOfFiles(transcriptPath: string | undefined): (path: string) => string | undefined {
   if (transcriptPath === undefined) return () => undefined;

@@ -82,8 +82,8 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
 }
 
 /**
- * Creates the executor that lets Read and Grep open addresses. It runs in the session's process, which stores the
- * texts. Its workspace is used only to start ripgrep.
+ * Creates the executor that lets Read and Grep open addresses. It runs in the session's process, which stores the text
+ * at these addresses. Its workspace is used only to start ripgrep.
  */
 function createTextExecutor({ context, transcript, dispatcher }: SessionToolsOptions): ToolExecutor {
   const workspace = createLocalWorkspace({ root: "/", environment: context.environment });

@@ -8,8 +8,8 @@ export interface JsonSchemaProblem {
 }
 
 /**
- * Returns the first problem in a program's JSON Schema, so that an invalid schema is refused when it is passed instead
- * of rejecting, or accepting, every answer from the model.
+ * Returns the first problem in a program's JSON Schema. An invalid schema must be refused when the program passes it,
+ * because it could reject, or accept, every answer from the model.
  */
 export function findSchemaProblem(schema: Readonly<Record<string, unknown>>): JsonSchemaProblem | undefined {
   if (Object.values(schema).some(isOfLibrary))

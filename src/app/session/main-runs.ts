@@ -62,7 +62,7 @@ type PromptParts = Pick<RunRequest, "promptId" | "output">;
 
 /** A queued prompt from this process. */
 interface WaitingPrompt extends QueuedPrompt {
-  /** Changes when the prompt is edited. */
+  /** Content of the prompt. It is replaced when the user edits the prompt. */
   content: QueuedPrompt["content"];
   /** Resolves when the prompt is the first one in the queue and may run, or has been removed from the queue. */
   readonly turn: Deferred<void>;
@@ -76,7 +76,7 @@ interface WaitingPrompt extends QueuedPrompt {
 export class MainRuns {
   agent: ResolvedAgent;
   private usedModel: Model;
-  /** Takes effect with the next run. */
+  /** Agent and model to use from the next run on. */
   private change: MainAgentChoice | undefined;
   /** Mode in which this process's first run begins. If undefined, the agent's own mode is used. */
   private requestedMode: PermissionMode | undefined;
@@ -221,12 +221,14 @@ export class MainRuns {
     return undefined;
   }
 
-  /** Sends a message to the run in progress. Returns false if there is none. */
+  /** Sends a message to the run in progress. Returns false if no run is in progress. */
   async tell(content: readonly UserBlock[], promptId: PromptId): Promise<boolean> {
     return (await this.options.live()?.tell({ content, from: "person", promptId })) ?? false;
   }
 
-  /** Replaces the content of a queued prompt, which keeps its place. Returns false if it is not in the queue. */
+  /**
+   * Replaces the content of a queued prompt, which keeps its place. Returns false if the prompt is not in the queue.
+   */
   async edit(promptId: PromptId, content: readonly UserBlock[]): Promise<boolean> {
     const { thread, live } = this.options;
     const record = async (): Promise<boolean> =>
@@ -245,7 +247,7 @@ export class MainRuns {
     return this.hold(record);
   }
 
-  /** Removes a prompt from the queue. Returns false if it is not there. */
+  /** Removes a prompt from the queue. Returns false if the prompt is not in the queue. */
   async withdraw(promptId: PromptId): Promise<boolean> {
     const index = this.waiting.findIndex((waiting) => waiting.promptId === promptId);
     const [waiting] = index === -1 ? [] : this.waiting.splice(index, 1);
@@ -279,7 +281,7 @@ export class MainRuns {
     await this.held?.catch(() => undefined);
   }
 
-  /** Returns the main agent as the parent of agents that are resumed while it has no run in progress. */
+  /** Returns the main agent for use as the parent of subagents that are resumed while it has no run in progress. */
   asIdleParent(): LiveAgent {
     const { thread, services } = this.options;
     return {
@@ -411,7 +413,9 @@ function hasQueued(promptId: PromptId): (state: Pick<LoopState, "queue">) => boo
 /** Minimum number of messages in a conversation that can be compacted. A single prompt and its answer are too short. */
 const FEWEST_MESSAGES = 4;
 
-/** Consumes a run that has no other reader, so that its updates do not pile up. Its lines are also in the feed. */
+/**
+ * Consumes a run that has no other reader, so that its updates do not pile up. The run's lines are also in the feed.
+ */
 async function drain(run: AsyncIterable<unknown>): Promise<void> {
   for await (const _ of run);
 }

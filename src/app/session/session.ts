@@ -94,7 +94,7 @@ export interface Session {
   readonly toolReport: ToolReport;
   /** Built-in tools that this session does not have, with the reasons. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
-  /** Current mode. It changes when the agent enters or leaves plan mode. */
+  /** Current permission mode, which also changes when the agent enters or leaves plan mode. */
   readonly permissionMode: PermissionMode;
   /** Rules that the answer "always" has added for this session, oldest first. */
   readonly sessionRules: readonly string[];
@@ -108,9 +108,9 @@ export interface Session {
   /** Path of the transcript; undefined if the session stores nothing on disk. */
   readonly transcriptPath: string | undefined;
   /**
-   * Starts a run. An empty prompt continues the conversation; if there is none, a `UserError` is thrown. If a run is in
-   * progress, the prompt is queued, and its run starts when the runs ahead of it have ended. Stopping a run that has
-   * not started withdraws its prompt.
+   * Starts a run. An empty prompt continues the conversation. If there is no conversation to continue, a `UserError` is
+   * thrown. If a run is in progress, the prompt is queued, and its run starts when the runs ahead of it have ended.
+   * Stopping a run that has not started withdraws its prompt.
    */
   prompt<const Output extends Schema | undefined = undefined>(
     prompt: string | readonly UserBlock[],
@@ -118,7 +118,7 @@ export interface Session {
   ): Run<OutputValue<Output>>;
   /**
    * Writes the first line of the transcript now instead of with the first prompt, so that the session can be resumed
-   * even if it gets no prompt. Wait for it before you send a prompt.
+   * even if it gets no prompt. Await the promise before you send a prompt.
    */
   save(): Promise<void>;
   /** Returns the queued prompts, oldest first. */
@@ -221,7 +221,7 @@ export interface SessionParts
   readonly endsWithRun: boolean;
   /** Describes changes to agents, skills and instructions since the last prompt, for the agent and the user. */
   readonly contextUpdates: () => Promise<ContextUpdate>;
-  /** Returns Task's declaration with the currently available agents; undefined if there are none. */
+  /** Returns the declaration of the Task tool, which lists the available agents; undefined if there are none. */
   readonly taskTool: () => ToolDeclaration | undefined;
   readonly stopWaiting: AbortController;
   /** Resolves the main agent for another model. Throws a `UserError` if there is no such model. */
@@ -234,7 +234,9 @@ export interface SessionParts
   readonly release: (options: ClosingOptions) => Promise<void>;
 }
 
-/** A session, and its main agent as the parent of agents that are resumed while it has no run in progress. */
+/**
+ * A session, and its main agent for use as the parent of subagents that are resumed while it has no run in progress.
+ */
 export interface CreatedSession {
   readonly session: Session;
   readonly idleMain: () => LiveAgent;

@@ -29,7 +29,7 @@ export function withCallback(run: Run, callback: AgentCallback, options: Callbac
   };
 }
 
-/** Runs a callback. Returns a notice if it fails. Never rejects. */
+/** Runs a callback. Returns a notice if the callback fails. Never rejects. */
 export async function runCallback(
   callback: AgentCallback,
   result: RunResult,

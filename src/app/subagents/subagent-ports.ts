@@ -24,7 +24,7 @@ export interface SubagentParts {
   readonly modelIsGiven: boolean;
   /** True if a person is present. */
   readonly interactive: boolean;
-  /** Returns Task's declaration with the currently available agents; undefined if there are none. */
+  /** Returns the declaration of the Task tool, which lists the available agents; undefined if there are none. */
   taskTool(): ToolDeclaration | undefined;
 }
 

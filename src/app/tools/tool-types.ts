@@ -18,7 +18,7 @@ export type ToolAccess =
       readonly network?: string | readonly string[] | undefined;
     };
 
-/** Returns whether a value is an access. Programs without type checking may return anything. */
+/** Returns whether a value is a valid `ToolAccess`. Programs without type checking may return anything. */
 export function isToolAccess(value: unknown): value is ToolAccess {
   if (value === "none" || value === "unknown") return true;
   if (!isRecord(value)) return false;

@@ -48,7 +48,10 @@ function openaiHead(head: RequestHead): HeadText {
   return { text, markAt: -1, toolMarks: [], holdsMessage: opened, dimensions };
 }
 
-/** OpenAI enforces a schema only in strict mode, which requires every property. Compatible servers always enforce it. */
+/**
+ * OpenAI enforces a schema only in strict mode, which requires every property. Compatible servers always enforce the
+ * schema.
+ */
 function responseFormat(schema: JsonSchema): object {
   return { type: "json_schema", json_schema: { name: "answer", strict: requiresEverything(schema), schema } };
 }

@@ -3,11 +3,9 @@ import type { CacheLifetime, Head, JsonSchema, Message } from "../../protocol/in
 /** Converts neutral messages to the text of one dialect. Pure: the same input always gives the same text. */
 export interface Serializer {
   head(head: RequestHead): HeadText;
-  /** Returns the text of a message. It begins with a comma. */
+  /** Returns the text of a message, which begins with a comma. */
   segment(message: Message, head: Head): SegmentText;
-  /**
-   * Returns the text that closes the request. It contains the output limit, which may differ from request to request.
-   */
+  /** Returns the text that closes the request, with the output limit, which may differ from request to request. */
   end(head: Head, maxTokens: number): string;
   /** Text to insert at a cache mark, by lifetime. Empty for dialects without marks. */
   readonly marks: Readonly<Record<CacheLifetime, string>>;
@@ -16,8 +14,8 @@ export interface Serializer {
 /** The head of one request. */
 export interface RequestHead extends Head {
   /**
-   * Schema that the provider enforces for the text of this answer. Providers put it before the system text, so a
-   * request with a schema reads nothing from the cache.
+   * Schema that the provider enforces for the text of the response. Providers put the schema before the system text, so
+   * a request with a schema reads nothing from the cache.
    */
   readonly answerSchema?: JsonSchema | undefined;
 }

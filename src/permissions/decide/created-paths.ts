@@ -18,8 +18,8 @@ export interface CreatedPathsContext {
 
 /**
  * Returns a predicate for paths on a command line: true if another command on the line may create a symlink, or a
- * directory with symlinks, at or above the path. It is then unknown where the path leads once that command has run. The
- * order of the commands is ignored, because loops and background commands can change it.
+ * directory with symlinks, at or above the path. In that case, it is unknown where the path leads after that command
+ * has run. The order of the commands is ignored, because loops and background commands can change it.
  */
 export function createdPaths(
   analysis: ShellAnalysis,

@@ -169,7 +169,8 @@ describe("decide, for any call and policy,", () => {
     fc.assert(
       fc.property(situation, ruleText, (given, text) => {
         const denied = { ...given.policy, rules: [{ text, effect: "deny", scope: "project" } as const] };
-        // With an approver, only rules deny. Without one, an ask becomes a denial, which an allow rule can change.
+        // With an approver, only rules deny. Without an approver, an ask becomes a denial, which an allow rule can
+        // change.
         const { unattended: _, ...attended } = denied;
         if (decide({ ...given, policy: { ...attended, mode: "bypassPermissions" } }).effect !== "deny") return;
         const allowed = (["session", "managed", "user"] as const).map(

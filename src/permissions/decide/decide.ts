@@ -82,8 +82,8 @@ function decideWithinLimits(request: DecideRequest): Decision {
 }
 
 /**
- * Returns a policy without ask rules. In the compact form, an ask rule becomes an allow rule, because it still
- * overrides the rules above it.
+ * Returns a policy without ask rules. An ask rule from a `permission` field or a `permissions.jsonc` file becomes an
+ * allow rule, because it must still override the rules above it.
  */
 function withoutAskRules(policy: Policy): Policy {
   const rules = policy.rules.flatMap((rule): Rule[] => {
@@ -278,7 +278,8 @@ function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding 
 
 function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy): Finding {
   const checked = checkUrl(text);
-  // A program's own tool may use internal services. WebFetch may not, because its URLs come from the model alone.
+  // A program's own tool may use internal services. WebFetch may not use them, because its URLs come from the model
+  // alone.
   const url = checked.ok ? checked.url : hasKnownAccesses(toolName) ? undefined : checked.localUrl;
   if (url === undefined) return builtin("deny", "malformed address", checked.ok ? "" : checked.reason);
   const host = bareHost(url.hostname);
@@ -368,7 +369,7 @@ function judgeSkill(toolName: string, name: string, compiled: CompiledPolicy): F
   return verdict ? byVerdict(verdict, name) : builtin("allow", "skill", "Loading a skill has no side effects.");
 }
 
-/** Judges tools without known accesses. Only a rule for the whole tool can allow them. */
+/** Judges tools without known accesses. Only a rule for the whole tool can allow these tools. */
 function judgeUndescribed(toolName: string, compiled: CompiledPolicy): Finding {
   if (hasKnownAccesses(toolName)) {
     return builtin("deny", "unusable input", `The input does not specify what ${toolName} would access.`);

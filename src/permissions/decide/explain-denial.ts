@@ -51,7 +51,10 @@ export function suggestRule(toolName: string, input: JsonObject): string | undef
   return list.length === 0 ? tool : ruleFor(tool, list[0]!);
 }
 
-/** Advice on how to write a call that needs no approval, by built-in rule. The model gets it; users do not. */
+/**
+ * Advice on how to write a call that needs no approval, by built-in rule. Only the model gets this advice, not the
+ * user.
+ */
 const otherWays: ReadonlyMap<string, string> = new Map([
   [HIDDEN_COMMAND, "Write it without variables, substitutions, eval or aliases in place of program names."],
   [TRACKED_FILES, "To print other files, name them after `--`."],

@@ -50,10 +50,7 @@ interface CommandContext {
   readonly sandboxed: boolean | undefined;
 }
 
-/**
- * Returns the strictest finding on any command in the line. Files that redirections open are separate
- * accesses.
- */
+/** Returns the strictest finding on any command on the line. Files that redirections open are separate accesses. */
 export function judgeCommand(toolName: string, command: string, context: CommandContext): Finding {
   if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command contains a NUL character.");
   const { compiled, reads, files, sandboxed } = context;
@@ -71,7 +68,7 @@ export function judgeCommand(toolName: string, command: string, context: Command
   if (hidden !== undefined) return { ...hidden, mayEvade: true };
   if (judgement.open !== undefined)
     return { ...builtin("open", "command", judgement.open), mayEvade: mayUseDenied(line, compiled) };
-  // Only a rule for every command on the line lets a line do more than read.
+  // A line may do more than read only if rules allow every command on it.
   const { unruledGit } = judgement;
   const mustOnlyRead = sandboxed || compiled.policy.mode === "plan" || !judgement.covered;
   if (judgement.allowed !== undefined && !(mustOnlyRead && doubt === undefined))

@@ -108,7 +108,9 @@ export const launchers: ReadonlySet<string> = new Set(wrappers.map(([name]) => n
 
 const builtinNames: ReadonlySet<string> = new Set(builtins.map(([name]) => name));
 
-/** Programs that users usually allow for reading. A rule that allows one is not meant to let it write files. */
+/**
+ * Programs that users usually allow for reading. A rule that allows such a program is not meant to let it write files.
+ */
 const searchers = new Set(["find", "git"]);
 
 /** Programs whose arguments are only text. */

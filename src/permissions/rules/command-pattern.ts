@@ -17,9 +17,9 @@ export interface CommandPattern {
   readonly line: string | undefined;
   /** Words as the shell would read them; undefined if the pattern is neither one simple command nor a literal line. */
   readonly exact: readonly string[] | undefined;
-  /** Words that restrictions compare with known words: in lower case, with `*` for wildcards. */
+  /** Words of a restriction, to compare with the known words of a command: in lower case, with `*` for wildcards. */
   readonly words: readonly string[];
-  /** Words that restrictions search for in text that is read as loosely as possible. */
+  /** Words of a restriction, to search for in text that can't be split into words reliably. */
   readonly loose: readonly string[];
   /** Longest literal piece of the program's name. Every command that the pattern restricts contains this piece. */
   readonly trace: string;
@@ -205,7 +205,10 @@ function restrictsWrapper(pattern: CommandPattern, wrapper: SearchableWrapper): 
   return isRestricted;
 }
 
-/** Returns true if the words of the pattern occur in any reading of the text. Used for lines that can't be analyzed. */
+/**
+ * Returns true if the words of the pattern occur in any interpretation of the text. Used for lines that can't be
+ * analyzed.
+ */
 export function restrictsText({ loose }: CommandPattern, readings: readonly LooseReading[]): boolean {
   return loose[0] === undefined || mentionsProgram(loose, readings);
 }

@@ -22,7 +22,7 @@ export interface CompiledLayer {
 interface CompiledRules {
   /** Deny rules from lists in settings. Nothing overrides them. */
   readonly vetoes: readonly CompiledRule[];
-  /** Allow rules from lists in settings, then the lines of compact files. The last match wins. */
+  /** Allow rules from lists in settings, then the lines of `permissions.jsonc` files. The last match wins. */
   readonly filed: readonly CompiledRule[];
   /** Ask rules from lists in settings. */
   readonly asking: readonly CompiledRule[];
@@ -30,7 +30,7 @@ interface CompiledRules {
    * Rules for calls that a person allowed for this session. They apply only where a call would otherwise need approval.
    */
   readonly session: readonly CompiledRule[];
-  /** Allow rules from lists, compact files and this session, but not from layers. */
+  /** Allow rules from lists, `permissions.jsonc` files and this session, but not from layers. */
   readonly allow: readonly CompiledRule[];
   /** True if a restriction depends on which program a command runs, so that commands must not hide the program. */
   readonly limitsCommands: boolean;
@@ -50,7 +50,7 @@ export interface CompiledRule {
   readonly rule: Rule;
   /** True if the rule could not be parsed and therefore applies to the whole tool. */
   readonly broken: boolean;
-  /** True for the compact line `*: allow`, which cancels earlier lines but approves no call that needs approval. */
+  /** True for the line `*: allow`, which cancels earlier lines but approves no call that needs approval. */
   readonly opensOnly: boolean;
   readonly coversTool: (toolName: string) => boolean;
   readonly target: CompiledTarget;

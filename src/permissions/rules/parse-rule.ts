@@ -156,7 +156,10 @@ function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): Ru
   return { kind: "unknown", specifier };
 }
 
-/** Tools that accept path rules. A rule for one of them applies to all tools that read, or to all tools that write. */
+/**
+ * Tools that accept path rules. A rule for one of these tools applies to all tools that read files, or to all tools
+ * that write files.
+ */
 const pathTools: ReadonlyMap<string, "read" | "write"> = new Map([
   ["Read", "read"],
   ["Grep", "read"],

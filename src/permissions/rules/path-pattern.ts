@@ -40,8 +40,9 @@ export function compilePathPattern(pattern: string, options: PathPatternOptions)
 }
 
 /**
- * Compiles a glob in the compact form. A glob without `/` matches a base name at any depth: anywhere for deny and ask
- * rules, in the workspace for allow rules. A glob with `/` starts at the workspace.
+ * Compiles a glob from a `permission` field or a `permissions.jsonc` file. A glob without `/` matches a base name at
+ * any depth: anywhere for deny and ask rules, in the workspace for allow rules. A glob with `/` is relative to the
+ * workspace.
  */
 export function compilePathGlob(glob: string, options: PathPatternOptions): PathMatcher {
   const { wide } = options;

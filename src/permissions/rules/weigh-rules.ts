@@ -16,9 +16,9 @@ export interface Verdict {
 
 /**
  * Returns the combined verdict of all rules; undefined if none applies. A deny from a list or an agent definition is
- * final. Otherwise definitions come first, then allow rules from lists, compact files in order, and ask rules from
- * lists. The last match wins, but an ask never overrides a deny. Approvals from this session apply only where a call
- * would otherwise need approval.
+ * final. Otherwise, rules are applied in this order: definitions, allow rules from lists, `permissions.jsonc` files,
+ * ask rules from lists. The last match wins, but an ask never overrides a deny. Approvals from this session apply only
+ * where a call would otherwise need approval.
  */
 export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict | undefined {
   const veto = compiled.vetoes.find(matches);

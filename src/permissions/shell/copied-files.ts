@@ -113,8 +113,8 @@ function isTarExtraction({ words }: SimpleCommand): boolean {
 const tarTarget = /^(?:-[a-zA-Z]*C|--(?:dir[a-z]*|one-top-level)=?)(.*)$/;
 
 /**
- * Finds the destination: the value of an option, in the same word or in the next one. If there are several, the last
- * one applies.
+ * Finds the destination: the value of an option, in the same word or in the next one. If there are several
+ * destinations, the last one applies.
  */
 function extraction({ words }: SimpleCommand, option: RegExp): Copying {
   let target: ShellWord | undefined;

@@ -14,7 +14,7 @@ export class DirectoryTracker {
   private afterSuccess: Directories = workspaceDirectory;
   private afterFailure: Directories = workspaceDirectory;
 
-  /** Sets the directories of the next command, both for when the last command succeeded and for when it failed. */
+  /** Sets the directories in which the next command may run: if the last command succeeds, and if it fails. */
   leave(success: Directories, failure: Directories): void {
     this.afterSuccess = success;
     this.afterFailure = failure;

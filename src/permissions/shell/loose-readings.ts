@@ -1,10 +1,13 @@
-/** A command read as loosely as possible, to find anything that a restriction names. Never used to allow a command. */
+/**
+ * One possible interpretation of a command, used to find anything that a restriction names. Never used to allow a
+ * command.
+ */
 export interface LooseReading {
   readonly text: string;
   words(): readonly string[];
 }
 
-/** Returns several readings, because quotes and escapes can join words as well as separate them. */
+/** Returns several interpretations of a command, because quotes and escapes can join words as well as separate them. */
 export function looseReadings(command: string): readonly LooseReading[] {
   const joined = command.replace(/\\\r?\n/g, "");
   const decoded = decodeEscapes(joined);

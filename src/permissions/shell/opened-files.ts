@@ -25,7 +25,7 @@ export function openedFiles(operator: string, target: ShellWord, directories: Di
 
 const harmlessDevice = /^\/dev\/(null|stdin|stdout|stderr|fd\/\d+)$/;
 
-/** Returns the path of a file in a directory. Both are given as patterns. */
+/** Returns the path of a file in a directory. The file and the directory are given as patterns. */
 function fileIn(directory: string | undefined, kind: Redirection["kind"], pattern: string): Redirection {
   if (directory === undefined || hasGlob(directory)) return { kind, path: undefined };
   const whole = joinPattern(directory, pattern);

@@ -159,7 +159,10 @@ function startsOf(given: readonly ShellWord[]): readonly ShellWord[] | undefined
 }
 
 interface Listing {
-  /** Options that make the program print names of files and nothing else. Matches "" if the program always does so. */
+  /**
+   * Options that make the program print names of files and nothing else. Matches "" if the program does so without any
+   * option.
+   */
   readonly lists: RegExp;
   /** Other options that affect neither the names nor the kind of output. */
   readonly options: RegExp;

@@ -11,7 +11,10 @@ export interface WordPattern {
   readonly splits: boolean;
 }
 
-/** Maximum number of patterns for one word. The variables of nested loops multiply that number. */
+/**
+ * Maximum number of patterns for one word. A word with variables of nested loops has a pattern for each combination of
+ * values.
+ */
 const MAX_PATTERNS = 200;
 
 /** Returns the patterns of the files that a word can name; undefined if only the shell knows them. */

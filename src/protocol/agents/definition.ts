@@ -10,7 +10,7 @@ import type { Effect, PermissionMode } from "../permissions/permission.ts";
 export const definitionSources = ["built-in", "plugin", "user", "project", "flag", "policy"] as const;
 export type DefinitionSource = (typeof definitionSources)[number];
 
-/** A line in the compact `permission` form. The order of lines matters. */
+/** A line of a `permission` field or a `permissions.jsonc` file. The order of lines matters. */
 export interface CompactRule {
   readonly tool: string;
   /** If absent, the line applies to the whole tool. */
@@ -43,7 +43,9 @@ export interface AgentDefinition {
   /** Absolute path of the file. Absent if the definition is not in a file. */
   readonly file?: string | undefined;
   readonly plugin?: string | undefined;
-  /** Tools as written, including specifiers. If absent, the agent inherits all tools. If empty, it has none. */
+  /**
+   * Tools as written, including specifiers. If absent, the agent inherits all tools. If empty, the agent has no tools.
+   */
   readonly tools?: readonly string[] | undefined;
   readonly disallowedTools?: readonly string[] | undefined;
   readonly requiredTools?: readonly string[] | undefined;

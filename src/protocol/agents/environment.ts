@@ -15,7 +15,7 @@ export interface ToldEnvironment {
   readonly approvable: boolean;
 }
 
-/** Beginnings of text that Retinue adds to user turns. Other parts of the program recognize them. */
+/** First words of messages that Retinue adds to user turns. Other modules recognize the messages by these words. */
 export const runtimeTexts = {
   previousRun: "[Your previous run",
   interrupted: "[The user interrupted your previous run",

@@ -13,12 +13,16 @@ export interface ForkOrigin {
   readonly kind: "fork" | "context";
   /** Agent whose conversation is continued. */
   readonly agentId: AgentId;
-  /** Line in that agent's transcript with the answer whose call created the fork. It is the last shared line. */
+  /**
+   * Line in that agent's transcript with the response whose call started the fork. This is the last line that the fork
+   * shares.
+   */
   readonly line: LineId;
   /** Fingerprint of the shared messages' bytes, which shows whether the transcript has changed since. */
   readonly hash: string;
   /**
-   * Calls in the answer that created the fork, in order. In the fork, the result of every call is the same placeholder.
+   * Calls in the response that started the fork, in order. In the fork, the result of every call is the same
+   * placeholder.
    */
   readonly calls: readonly CallId[];
   /** Number of newest turns that are shared. If absent, all are shared. */

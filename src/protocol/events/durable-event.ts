@@ -152,7 +152,7 @@ export type DurableEvent =
       readonly type: "model.retried";
       readonly turn: number;
       readonly retry: ModelRetry;
-      /** Usage of the attempt that failed. Absent if it used nothing. */
+      /** Usage of the attempt that failed. Absent if the attempt used no tokens. */
       readonly usage?: Usage | undefined;
       readonly costUsd?: number | undefined;
     }

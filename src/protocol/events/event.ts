@@ -22,8 +22,8 @@ export type LiveEvent =
 
 interface Repeatable {
   /**
-   * Set if the event repeats a part of a response that was written before the reader connected: index of the part,
-   * starting at 0. Part 0 restarts the response.
+   * Index of the part of the response, starting at 0. Set only if the event repeats a part that was written before the
+   * reader connected. Part 0 restarts the response.
    */
   readonly repeated?: number | undefined;
   /** Set if the parts of the response just before this one were dropped because the reader is too slow. */

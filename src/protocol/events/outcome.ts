@@ -92,8 +92,8 @@ export const noFacts: RunFacts = {
 };
 
 /**
- * A limit that ended a run, as described to other models. The message of the run is for the user: it names settings and
- * options, which a model can't change.
+ * A limit that ended a run, as it is described to the parent's model. The `message` of the result is for the user: it
+ * names settings and options, which a model can't change.
  */
 export interface ReachedLimit {
   /** Describes what happened. */

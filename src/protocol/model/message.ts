@@ -38,7 +38,7 @@ export interface ToolResultBlock {
   readonly isError: boolean;
 }
 
-/** Provider and model that wrote a block. The block may be sent only to them. */
+/** Provider and model that wrote a block. The block may be sent only to that model. */
 export interface Origin {
   readonly provider: string;
   readonly model: string;

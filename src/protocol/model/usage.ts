@@ -22,15 +22,15 @@ export interface Prices {
 }
 
 /**
- * The most that a request can cost. Reserved before the request is sent, and charged if the process is lost before an
- * answer is recorded.
+ * The most that a request can cost. Reserved before the request is sent, and charged if the process ends before a
+ * response is recorded.
  */
 export interface ReservedSpend {
   readonly inputTokens: number;
   readonly outputTokens: number;
   /** Absent if the model has no known price. */
   readonly costUsd?: number | undefined;
-  /** Set if the budget had no room for a full-length answer. */
+  /** Set if the budget had no room for a full-length response. */
   readonly shortened?: true | undefined;
 }
 
@@ -47,7 +47,7 @@ export function addUsage(left: Usage, right: Usage): Usage {
   };
 }
 
-/** Returns the usage of an answer, including failed attempts before it. */
+/** Returns the usage of a request, including failed attempts. */
 export function paidUsage({
   usage,
   lostUsage,

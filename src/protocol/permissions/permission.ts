@@ -45,7 +45,10 @@ export interface ShellPath {
    * `~` is the home directory.
    */
   readonly pattern: string;
-  /** `pending`: the pattern was not expanded, so it is unknown which files it names. `walked`: found under a path. */
+  /**
+   * `pending`: the pattern was not expanded, so it is unknown which files it names. `walked`: the path was found by
+   * traversing a directory.
+   */
   readonly state?: "pending" | "walked" | undefined;
   /** True if the shell splits the names of matching files at whitespace and expands them again. */
   readonly splits?: boolean | undefined;
@@ -61,7 +64,7 @@ export interface DirectoryWalk {
   readonly follows: boolean;
   /** True if the command reads the contents of files, not only their names. */
   readonly contents: boolean;
-  /** True if the command writes files with the names that it finds, so that their names must not be protected ones. */
+  /** True if the command writes files with the names that it finds, so that none of these names may be protected. */
   readonly writes?: boolean | undefined;
   /** True if names are split at whitespace before they are used. */
   readonly splits?: boolean | undefined;
@@ -78,7 +81,7 @@ export interface ResolvedPath {
    */
   readonly real: string;
   readonly kind: "file" | "directory" | "other" | "missing";
-  /** Identifies a file that has several names (hard links). All of them have the same value. */
+  /** Identifies a file that has several names (hard links). The value is the same for all names. */
   readonly hardLink?: string | undefined;
 }
 
@@ -94,15 +97,15 @@ export interface Rule {
   /** Line in the file, for messages. */
   readonly line?: number | undefined;
   /**
-   * `compact`: a line in the compact form, which is a glob whose position among the other lines matters. If absent, the
-   * rule is an entry in a list.
+   * `compact`: a line of a `permission` field or a `permissions.jsonc` file. Its pattern is a glob, and its position
+   * among the other lines matters. If absent, the rule is an entry in a list.
    */
   readonly form?: "compact" | undefined;
 }
 
 /**
- * Rules from a definition, in written order. They apply to its agent and to every agent below it. The last matching
- * rule decides.
+ * Rules from a definition, in written order. The rules apply to the definition's agent and to every agent below it. The
+ * last matching rule decides.
  */
 export interface PolicyLayer {
   readonly rules: readonly Rule[];

@@ -14,7 +14,7 @@ export interface LoadedAgent {
   readonly place: AgentPlace;
   /** Hash of the bytes that the definition and the body were read from. */
   readonly version: string;
-  /** System prompt. In the process that read the file, it is decoded on first use. */
+  /** System prompt. The process that read the file decodes the prompt when it is first used. */
   readonly body: string;
 }
 
@@ -43,7 +43,7 @@ export interface UnloadedAgent {
 
 /** All definitions from the project's and the user's files. Plain data. */
 export interface Snapshot {
-  /** All agents that loaded, including overridden ones. `createCatalog` chooses between them. */
+  /** All agents that loaded, including overridden ones. `createCatalog` chooses between agents with the same name. */
   readonly agents: readonly LoadedAgent[];
   /** Skills, one per name. */
   readonly skills: readonly LoadedSkill[];

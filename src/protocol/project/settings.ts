@@ -39,8 +39,8 @@ export interface LoadedSettings {
   readonly files: readonly string[];
   readonly origins: readonly SettingsOrigin[];
   /**
-   * All rules with their scope and file, including those from compact files. `settings` also contains the rules, as
-   * lists.
+   * All rules with their scope and file, including those from `permissions.jsonc` files. `settings` also contains the
+   * rules, as lists.
    */
   readonly rules: readonly Rule[];
   readonly compact: readonly ScopedCompactRule[];

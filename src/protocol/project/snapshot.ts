@@ -5,7 +5,8 @@ import type { Approval, ProjectSettings } from "./settings.ts";
 
 /**
  * Everything that a session reads on the machine with its workspace: the project's files, the user's own files, plugins
- * and trust. It is plain data, made where the files are, so that a session can run on another machine.
+ * and trust. A snapshot is plain data and is created on that machine, so that the session itself can run on another
+ * one.
  */
 export interface ProjectSnapshot extends Snapshot {
   /** Root of the project. */
@@ -21,7 +22,7 @@ export interface ProjectSnapshot extends Snapshot {
   /** Settings that decide which agents are available, without secrets; absent if the request contains them. */
   readonly settings?: Pick<ProjectSettings, "agents" | "origins" | "problems" | "rules" | "settings"> | undefined;
   readonly plugins: PluginParts;
-  /** Directories that skills may refer to. They exist, and symlinks are resolved. */
+  /** Existing directories that skills may refer to, symlinks resolved. */
   readonly skillRoots: readonly string[];
   /** The request's additional directories that exist, symlinks resolved. */
   readonly additionalDirectories: readonly string[];

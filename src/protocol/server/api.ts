@@ -22,8 +22,8 @@ export interface Problem {
 }
 
 /**
- * `running`: at least one agent is working. `waiting`: all agents that could work await approval. `idle`: open,
- * with nothing to do. `parked`: continues when its worker returns or the session is resumed. `ended`: not open.
+ * `running`: at least one agent is working. `waiting`: every agent with work to do is waiting for approval. `idle`:
+ * open, with nothing to do. `parked`: continues when its worker returns or the session is resumed. `ended`: not open.
  */
 export type SessionState = "running" | "waiting" | "idle" | "parked" | "ended";
 
@@ -38,8 +38,8 @@ export interface SessionInfo {
   /** Explains why a session is parked, or describes a problem with its files. */
   readonly detail?: string | undefined;
   /**
-   * Messages for the user from when the session was opened, for example about the offline model or an invalid rule.
-   * Absent if the server does not have the session open.
+   * Messages that were shown to the user when the session was opened, for example about the offline model or an invalid
+   * rule. Absent if the server does not have the session open.
    */
   readonly notices?: readonly string[] | undefined;
   /** The most that all agents together may cost, in US dollars, if the client that started the session has set it. */
@@ -49,7 +49,7 @@ export interface SessionInfo {
    * it was last used.
    */
   readonly costUsd?: number | undefined;
-  /** Set if another process has the session open. It can be watched and steered, but not deleted. */
+  /** Set if another process has the session open. The session can be watched and steered, but not deleted. */
   readonly elsewhere?: true | undefined;
   /** Start of the first prompt. */
   readonly title?: string | undefined;
@@ -68,7 +68,7 @@ export interface SessionInfo {
 
 /** Options for a new session. */
 export interface NewSession {
-  /** First prompt. Without one, the session waits for a message. */
+  /** First prompt. If absent, the session waits for a message. */
   readonly prompt?: string | undefined;
   /** Name of a connected worker. By default, the server's own worker. */
   readonly worker?: string | undefined;
@@ -130,15 +130,18 @@ export interface AgentReport
     | "tools"
     | "disallowedTools"
   > {
-  /** Names of its MCP servers. */
+  /** Names of the agent's MCP servers. */
   readonly mcpServers: readonly string[];
-  /** Events for which it has hooks. */
+  /** Events for which the agent has hooks. */
   readonly hooks: readonly string[];
-  /** Mode that it gets if a main agent in the configured mode starts it. Absent if it can't be started. */
+  /**
+   * Permission mode that the agent gets if a main agent in the configured mode starts it. Absent if the agent can't be
+   * started.
+   */
   readonly mode?: PermissionMode | undefined;
-  /** Built-in tools that it would get if the main agent started it. */
+  /** Built-in tools that the agent would get if the main agent started it. */
   readonly toolReport: ToolReport;
-  /** Explains why it can't be started. */
+  /** Explains why the agent can't be started. */
   readonly problem?: string | undefined;
   readonly notices: readonly string[];
   /** Definitions with the same name that this one replaces. */
@@ -147,16 +150,18 @@ export interface AgentReport
     readonly file?: string | undefined;
     readonly reason: string;
   }[];
-  /** Whether it is left out of the list that a model chooses from. */
+  /** Whether the list from which a model chooses agents omits this agent. */
   readonly hidden: boolean;
-  /** Explains why a rule denies its use. */
+  /** Explains which rule denies the use of the agent. */
   readonly denied?: string | undefined;
-  /** Estimated tokens of its line in the list that a model chooses from, and of its prompt. */
+  /**
+   * Estimated number of tokens in the agent's line in the list from which a model chooses agents, and in its prompt.
+   */
   readonly tokens: { readonly listing: number; readonly prompt: number };
   readonly prompt: string;
-  /** Problems found while reading and linting its definition. */
+  /** Problems found while reading and linting the definition. */
   readonly diagnostics: readonly Diagnostic[];
-  /** Content of its file, if the client may change the file. `hash` is the content's hash. */
+  /** Content of the agent's file, if the client may change the file. `hash` is the content's hash. */
   readonly text?: string | undefined;
   readonly hash?: string | undefined;
 }

@@ -1,7 +1,7 @@
 import type { SessionId } from "../ids.ts";
 import type { SessionInfo, WaitingApproval, WorkerInfo } from "./api.ts";
 
-/** First event in a session's stream: its state and all unanswered requests. Never replayed. */
+/** First event in a session's stream, with the session's state and all unanswered requests. Never replayed. */
 export interface SessionSnapshot {
   readonly type: "session_snapshot";
   readonly session: SessionInfo;
@@ -12,15 +12,16 @@ export interface SessionSnapshot {
 export interface SessionClosed {
   readonly type: "session_closed";
   /**
-   * `ended`: no process has the session open anymore. `idle`: it had nothing to do. `server_stopped`: it continues when
-   * the server is restarted. `worker_lost`: it continues when its worker is connected again.
+   * `ended`: no process has the session open anymore. `idle`: the session had nothing to do. `server_stopped`: the
+   * session continues when the server is restarted. `worker_lost`: the session continues when its worker is connected
+   * again.
    */
   readonly reason: "ended" | "idle" | "deleted" | "server_stopped" | "worker_lost";
   /** Tells the user what to do if the worker is lost. */
   readonly detail?: string | undefined;
 }
 
-/** An event in the stream of all sessions. The first one contains everything; later ones contain only changes. */
+/** An event in the stream of all sessions. The first event contains everything; later events contain only changes. */
 export type ServerEvent =
   | {
       readonly type: "server_snapshot";

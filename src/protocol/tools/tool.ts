@@ -12,8 +12,8 @@ export interface ToolCall {
 }
 
 /**
- * Outcome of a call. Every call has exactly one. `unknown`: the process died after the call began and before its end
- * was recorded.
+ * Outcome of a call. Every call has exactly one outcome. `unknown`: the process died after the call began and before
+ * its end was recorded.
  */
 export type CallOutcome = "ok" | "error" | "denied" | "cancelled" | "timeout" | "unknown";
 

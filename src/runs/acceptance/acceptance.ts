@@ -96,7 +96,7 @@ export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise
   const { request, thread, outlet } = host;
   const { runId } = request;
   const result = await firstFailure(host, acceptance);
-  // A run that was stopped during the check has not failed it.
+  // A run that was stopped during the check has not failed the check.
   if (outlet.signal.aborted) return true;
   const { run } = thread.state;
   const hasTurns = run !== undefined && run.turns < run.maxTurns;

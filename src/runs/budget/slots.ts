@@ -90,7 +90,10 @@ interface Occupancy {
   returning: Promise<void> | undefined;
 }
 
-/** An agent's slot. It is taken when a run begins, and lent while the run waits for the agent's own subagents. */
+/**
+ * An agent's slot, which the agent takes when a run begins and lends to others while the run waits for the agent's own
+ * subagents.
+ */
 export class Slot {
   private readonly pool: SlotPool;
   private readonly limits: readonly SlotLimit[];

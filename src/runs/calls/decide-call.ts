@@ -140,7 +140,7 @@ export type ApprovedCall =
 
 /**
  * Asks for approval. If the approver changed the call, a new decision is made on the changed call, which may need
- * approval again. Records everything except the end of a call that is not performed.
+ * approval again. Records the questions and answers. If the call is not performed, the caller must record its end.
  */
 export async function approveCall(
   host: RunHost,

@@ -133,8 +133,8 @@ function isParked({ outlet }: RunHost): boolean {
 }
 
 /**
- * Returns whether a call in a parked run is still open. It continues in the next run, or its worker, which is
- * unreachable now, may still finish it.
+ * Returns whether a call in a parked run is still open, because it continues in the next run, or because its worker,
+ * which is unreachable now, may still finish it.
  */
 function staysOpen({ services }: RunHost, { name, result: { outcome } }: Ended): boolean {
   return outcome === "unknown" || (outcome !== "ok" && services.executor.traits(name).resumable === true);

@@ -12,7 +12,7 @@ export async function endRun(host: RunHost, ending: Ending): Promise<RunResult> 
   return resultOf(host, event);
 }
 
-/** Ends the run. If a message arrived at the last moment, returns undefined instead, and the run continues. */
+/** Ends the run, unless a message has just arrived. In that case, the run continues, and undefined is returned. */
 export async function endUnlessPrompted(host: RunHost, ending: Ending): Promise<RunResult | undefined> {
   const isDone = ending.reason === "done";
   // An agent that was not allowed to start a subagent has not done all of its work.

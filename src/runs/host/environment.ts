@@ -114,7 +114,7 @@ function describeChanges(told: ToldEnvironment, now: ToldEnvironment): string {
 /** Describes what an agent may do in each permission mode, apart from rules. */
 const meanings: Readonly<Record<PermissionMode, string>> = {
   default:
-    "Reading files, commands that only read, and delegating need no approval. Changing files, other commands and using the web do, unless a rule allows them.",
+    "Reading files, read-only commands and delegating need no approval. Changing files, other commands and using the web need it, unless a rule allows them.",
   acceptEdits: "Reading and editing files is allowed. Other calls need approval unless a rule allows them.",
   plan: "Only reading is allowed.",
   dontAsk: "Calls that would need approval are denied; no one is asked.",

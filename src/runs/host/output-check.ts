@@ -4,8 +4,8 @@ import type { JsonSchema } from "../../protocol/index.ts";
 export interface OutputCheck {
   /** Tells the model what form its answer must have. */
   readonly instruction: string;
-  /** The same as a schema, for providers that can enforce one. */
+  /** JSON Schema of a valid answer, for providers that can enforce a schema. */
   readonly schema: JsonSchema;
-  /** Returns what is wrong with an answer; undefined if it is valid. Never rejects. */
+  /** Returns what is wrong with an answer; undefined if the answer is valid. Never rejects. */
   problemIn(text: string): Promise<string | undefined>;
 }

@@ -44,7 +44,7 @@ export interface RunServices {
   readonly model: Model;
   readonly executor: ToolExecutor;
   readonly approvals: ApprovalQueue;
-  /** Receives live events. Absent if no one can read them. */
+  /** Receives live events. Absent if live events have no readers. */
   readonly feed?: Pick<Feed, "live"> | undefined;
   readonly clock: Clock;
   /** If absent, agents are not given a description of their environment. */
@@ -53,7 +53,7 @@ export interface RunServices {
   readonly limits: ClockLimits;
   /** Percentage of the context window at which conversations are compacted. If absent, the default applies. */
   readonly compactAtPercent?: number | undefined;
-  /** Selects which updates from subagents are emitted. If absent, all are. */
+  /** Selects which updates from subagents are emitted. If absent, all updates are emitted. */
   readonly agentUpdates?: AgentUpdates | undefined;
   /** Absent if there are no hooks. */
   readonly hooks?: Hooks | undefined;
@@ -68,9 +68,9 @@ export interface RunRequest {
   readonly prompt: readonly UserBlock[];
   /** Id of the prompt, if it was queued or sent with an id. */
   readonly promptId?: PromptId | undefined;
-  /** Who wrote the prompt. By default, the user for the main agent and the parent for a subagent. */
+  /** Author of the prompt. Defaults to the user for the main agent, and to the parent for a subagent. */
   readonly from?: "person" | "agent" | undefined;
-  /** Returns prompts that were queued when an earlier process ended. They precede the prompt. */
+  /** Returns prompts that were queued when an earlier process ended. The agent receives them before the new prompt. */
   readonly leftOver?: (() => readonly QueuedPrompt[]) | undefined;
   /** Called once, before the run's first line, as soon as this agent can start other agents. Never rejects. */
   readonly onEnter?: (() => Promise<void>) | undefined;
@@ -85,8 +85,8 @@ export interface RunRequest {
   /** Form that the answer must have. */
   readonly output?: OutputCheck | undefined;
   /**
-   * Whether an independent agent verifies work that changed files. `suggest`: Retinue advises the agent to have it
-   * verified. `auto`: Retinue has it verified automatically.
+   * Whether an independent agent verifies work that changed files. `suggest`: Retinue advises the agent to have its
+   * work verified. `auto`: Retinue starts the verification automatically.
    */
   readonly verify?: "suggest" | "auto" | undefined;
   /** Set if the user requested a compaction and the run does nothing else. */
@@ -116,7 +116,7 @@ export interface Acceptance {
   readonly granted?: readonly string[];
 }
 
-/** Options that apply only to a subagent's run. */
+/** Options that apply only to subagents' runs. */
 export interface SubagentRun {
   readonly spec: SpawnSpec;
   readonly background: boolean;

@@ -28,7 +28,7 @@ export interface AvailableAgent {
   readonly skills: readonly { readonly name: string; readonly text: string }[];
   readonly memory?: AgentMemory | undefined;
   readonly projectContext?: string | undefined;
-  /** Directories that the agent may read in addition to the workspace. They exist, and symlinks are resolved. */
+  /** Existing directories that the agent may read in addition to the workspace, symlinks resolved. */
   readonly readableRoots: readonly string[];
   readonly notices: readonly string[];
   /**

@@ -51,7 +51,7 @@ export interface DispatcherOptions {
   readonly settleLost: SettleLost;
   /** Looks up calls from earlier processes whose results were not recorded. */
   readonly recall?: Recall | undefined;
-  /** Returns the main agent as the parent for agents that are resumed while it has no run in progress. */
+  /** Returns the main agent for use as the parent of subagents that are resumed while it has no run in progress. */
   readonly idleMain: () => LiveAgent;
 }
 
@@ -251,10 +251,10 @@ export class Dispatcher implements Retinue {
   }
 
   /**
-   * Resumes a subagent in the background without a call. Its end is reported to the nearest agent above it that is
-   * running, or else to the main agent; if the program started it, to neither. Returns the reason if the subagent can't
-   * be resumed. When the promise resolves, the prompt is in the subagent's transcript. Pass no prompt to continue a run
-   * that was lost or parked.
+   * Resumes a subagent in the background without a call. The end of the run is reported to the nearest running agent
+   * above the subagent, or else to the main agent. If the program started the subagent, the end is reported to neither.
+   * Returns the reason if the subagent can't be resumed. When the promise resolves, the prompt is in the subagent's
+   * transcript. Pass no prompt to continue a run that was lost or parked.
    */
   async wake(
     subagent: Subagent,

@@ -109,9 +109,7 @@ export function forkSiblings({ state }: Thread): ForkSiblings {
   return { prefix: {}, calls: state.calls.map(({ call }) => call.callId) };
 }
 
-/**
- * Returns the past of an agent that continues this conversation, and the origin that the agent's transcript records.
- */
+/** Returns the conversation that a new fork continues, and the `ForkOrigin` that the fork's transcript records. */
 export function forkPoint(
   thread: Thread,
   {
@@ -168,9 +166,9 @@ function boundedNotice(turns: number): string {
 const LONGEST_WAIT_MS = { fork: 10_000, fresh: 3_000 };
 
 /**
- * Sends the first request of a group of siblings alone. The other siblings wait until its response begins, because only
- * then can they read from the provider's cache what the first request has written. Delays only the first request of
- * each sibling, and only for a limited time.
+ * Sends the first request of a group of siblings alone. The other siblings wait until its response begins, because the
+ * provider's cache does not contain the shared prefix before that. Delays only the first request of each sibling, and
+ * only for a limited time.
  */
 export class SiblingGate {
   private readonly opened = createDeferred<void>();

@@ -71,7 +71,7 @@ export class Registry implements RunRegistry {
     return subagent;
   }
 
-  /** Returns a subagent if it is already loaded. Running agents always are. */
+  /** Returns a subagent if it is already loaded. Running agents are always loaded. */
   known(agentId: AgentId): Subagent | undefined {
     return this.subagents.get(agentId);
   }
@@ -147,8 +147,8 @@ export class Registry implements RunRegistry {
   }
 
   /**
-   * Returns the nearest agent, starting with the agent itself and going up, whose newest run worked in the background,
-   * or which the program started. No agent waits for it.
+   * Returns the nearest agent, starting with the agent itself and going up, that no other agent waits for, because its
+   * newest run worked in the background or the program started it.
    */
   inBackgroundAbove(subagent: Subagent): Subagent | undefined {
     const above = this.subagents.get(subagent.parent.agentId);

@@ -35,7 +35,7 @@ export interface RunTerms {
   readonly output?: OutputCheck | undefined;
 }
 
-/** A Task call's request. */
+/** A request to start a subagent: what the subagent is, and the terms of its first run. */
 export type SpawnRequest = RunTerms & Pick<SpawnSpec, "agentType" | "description" | "name" | "isolation">;
 
 /** The call that a subagent works for. */
@@ -80,7 +80,7 @@ export interface Subagent extends SpawnSpec {
   policy?: RecordedPolicy | undefined;
   /** Worktree that was kept after the newest run. */
   worktree?: KeptWorktree | undefined;
-  /** End of the latest run. Absent while it is in progress. */
+  /** End of the newest run. Absent while the run is in progress. */
   end?: RunEnd | undefined;
   running?: RunningSubagent | undefined;
   /** Thread that was restored to end a lost run, kept until the subagent is resumed. */

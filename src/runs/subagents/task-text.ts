@@ -225,7 +225,7 @@ const FINISHED_SHOWN = 10;
 
 /**
  * Lists the agents that are running, have unreported results or can be resumed. After a compaction, a parent knows its
- * agents only from this list. Empty if there are none.
+ * agents only from this list. Returns an empty text if there are no such agents.
  */
 export function rosterText(agents: readonly Subagent[], unreported: readonly RunRef[]): string {
   const waiting = new Set(unreported.map(({ runId }) => runId));

@@ -31,7 +31,10 @@ export interface BranchOptions {
   readonly prefix?: SharedPrefix | undefined;
 }
 
-/** Returns a fork's past. It shares all bytes of the conversation, or copies the bytes of the newest turns. */
+/**
+ * Returns the conversation that a fork continues. It shares all bytes of the source's conversation, or contains a copy
+ * of the newest turns.
+ */
 export function branch(source: ForkSource, { turns, prefix }: BranchOptions): Past | undefined {
   const { conversation, headHash, newestPrompt, requests } = source;
   if (conversation === undefined) return undefined;
@@ -46,8 +49,8 @@ const OMITTED = "[Earlier turns of this conversation are omitted.]";
 export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<ForkSource>;
 
 /**
- * Restores a fork's past from its origin's transcript. Returns undefined if the transcript is missing or lacks the line
- * from which the fork continues.
+ * Restores the conversation that a fork continues from the transcript of the forked agent. Returns undefined if the
+ * transcript is missing or lacks the line from which the fork continues.
  */
 export async function readPast(origin: ForkOrigin, journal: Journal, replay: Replay): Promise<Past | undefined> {
   const { source, prefix } = restoreSource(origin, journal, replay);
@@ -62,7 +65,10 @@ interface RestoredSource {
   readonly prefix: SharedPrefix;
 }
 
-/** Most recently restored source for each journal. Siblings are restored one after the other and share it. */
+/**
+ * Most recently restored source for each journal. Sibling forks are restored one after the other, so they can share the
+ * source.
+ */
 const newest = new WeakMap<Journal, RestoredSource>();
 
 function restoreSource({ agentId, line }: ForkOrigin, journal: Journal, replay: Replay): RestoredSource {

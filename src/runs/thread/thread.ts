@@ -79,7 +79,7 @@ export class Thread {
   private ended: EndReason | undefined;
   private type: string | undefined;
   private lines = 0;
-  /** Whether a line has been given to the journal, which may not have written it yet. */
+  /** Whether a line has been passed to the journal, which may not have written it yet. */
   private isBegun = false;
   private answer: LineId | undefined;
   private pastState: "same" | "changed" | "lost" | undefined;
@@ -106,7 +106,7 @@ export class Thread {
     return this.current;
   }
 
-  /** Newest request. Before the first request, the newest request of the conversation that this one continues. */
+  /** Newest request. If there is none yet, the newest request in the conversation that this one continues. */
   get newestPrompt(): WrittenPrompt | undefined {
     return this.prompt;
   }

@@ -140,7 +140,7 @@ const forkProperties: Readonly<Record<string, JsonSchema>> = {
   },
 };
 
-/** Returns the name of an input property that is valid only for forks. Undefined if the input has none. */
+/** Returns the name of an input property that is valid only for forks. Undefined if the input has no such property. */
 export function forkPropertyIn(input: JsonObject): string | undefined {
   return Object.keys(forkProperties).find((name) => input[name] !== undefined && input[name] !== null);
 }

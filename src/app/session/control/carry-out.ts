@@ -39,7 +39,7 @@ export interface CommandOptions {
   readonly endsWithRun: boolean;
   /** Continues the main agent's last run, and then the queue, if that run was parked or lost. Never rejects. */
   continueInterrupted(): Promise<void>;
-  /** Changes the permission mode and the model. Rejects and changes neither if one of them can't be used. */
+  /** Changes the permission mode and the model. If one of them can't be used, rejects and changes neither. */
   configure(changes: Configuration): Promise<void>;
   rewind(promptId: LineId, options: RewindOptions): Promise<RewindReport>;
   interrupt(): Promise<StopReceipt>;
@@ -47,9 +47,9 @@ export interface CommandOptions {
   stopAgent(agentId: AgentId): Promise<StopReceipt>;
 }
 
-/** Carries out a session's commands. Does not record which ones were carried out. */
+/** Carries out a session's commands. Does not record which commands were carried out. */
 export interface Commands {
-  /** Carries out a command. Rejects with a `UserError` if it can't be carried out. */
+  /** Carries out a command. Rejects with a `UserError` if the command can't be carried out. */
   carryOut(command: Command): Promise<Outcome>;
   /** Describes another process's command in one line. Returns undefined if there is nothing to report. */
   describe(command: Command): Promise<string | undefined>;

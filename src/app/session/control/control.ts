@@ -82,7 +82,7 @@ export function createControl(options: ControlOptions): Control {
 
   /** Carries out a command from another process, and tells this process's user. Never rejects. */
   async function obey(command: Command): Promise<void> {
-    // Otherwise, any process that can write to the inbox could give agents more permissions.
+    // If this were allowed, any process that can write to the inbox could give agents more permissions.
     if (command.type === "configure") {
       const message = "Another process can't change a session's settings. Change them where the session runs.";
       return inbox.settle({ commandId: command.id, ...refused(message) }, command).catch(() => undefined);
@@ -142,7 +142,7 @@ export function createControl(options: ControlOptions): Control {
     }
   }
 
-  /** Leaves a command for the main agent's run, which is about to begin. */
+  /** Queues a command for the main agent's run, which is about to begin. */
   async function deliverToMain(command: Command): Promise<Outcome> {
     if (isMainResumption(command)) return done("The main agent continues.");
     if (command.type !== "prompt") return refused("The session ended before it could carry out this command.");

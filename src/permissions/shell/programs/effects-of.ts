@@ -17,8 +17,8 @@ export function effectsOf(command: SimpleCommand): Effects {
 }
 
 /**
- * Returns the effects of a command. `input` is the word that xargs passes on. It matters only on the first call,
- * because the result is cached.
+ * Returns the effects of a command. `input` is the word that xargs passes on. It is used only in the first call for
+ * these words, because the result is cached.
  */
 export function effectsOfWords(words: readonly ShellWord[], input: ShellWord): Effects {
   let effects = known.get(words);

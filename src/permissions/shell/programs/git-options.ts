@@ -48,7 +48,7 @@ export const riskyOptions = [
 
 /**
  * Formats with `%G` verify signatures with a program that the repository configures. A named format could be an alias
- * for one of them.
+ * for such a format.
  */
 export function checkFormats({ options, operands }: ArgumentReading): Effects {
   const effects: CommandEffect[] = [];

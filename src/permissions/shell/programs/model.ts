@@ -58,13 +58,13 @@ export interface ProgramSpec {
   readonly unclustered?: true | undefined;
   /** The program's effect, whatever its arguments are. */
   readonly does?: "change" | "network" | "program" | undefined;
-  /** Set if only a sandbox makes the program read-only, even when it is used for reading. Explains why. */
+  /** Explains why the program is treated as read-only only in a sandbox. */
   readonly onlySandboxed?: string | undefined;
   /** True if an unknown argument may run something. Wildcards in allow rules do not cover such an argument. */
   readonly isPowerful?: true | undefined;
   /**
-   * Set if the program, without a subcommand, only prints something. Otherwise, it may do anything: `yarn` installs
-   * packages.
+   * Set if the program, without a subcommand, only prints something. Otherwise, the program may do anything without a
+   * subcommand: `yarn` installs packages.
    */
   readonly alone?: "prints" | undefined;
   /** Subcommands by name. Options before the subcommand are those of this spec. */
@@ -104,7 +104,7 @@ export interface ArgumentReading {
   readonly effects: readonly CommandEffect[];
 }
 
-/** Returns the options of a spec. They are parsed once. */
+/** Returns the options of a spec, which are parsed only once. */
 export function optionsOf(spec: ProgramSpec): OptionTable {
   let table = tables.get(spec);
   if (table === undefined) {
@@ -114,7 +114,7 @@ export function optionsOf(spec: ProgramSpec): OptionTable {
   return table;
 }
 
-/** Returns the roles of the operands in order. They are parsed once. */
+/** Returns the roles of the operands in order. The roles are parsed only once. */
 export function operandRolesOf(spec: ProgramSpec): readonly string[] {
   let roles = operandRoles.get(spec);
   if (roles === undefined) {

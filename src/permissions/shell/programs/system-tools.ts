@@ -5,7 +5,10 @@ import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 /** Programs whose unknown options may send or store anything. */
 const network: ProgramSpec = { does: "network", isPowerful: true, operands: "network*" };
 
-/** Programs that only a sandbox makes read-only, with the options that make them change something. */
+/**
+ * Creates the spec of a program that is treated as read-only only in a sandbox, unless one of `options` changes
+ * something.
+ */
 function looking(options = ""): ProgramSpec {
   return { onlySandboxed: "this program has options that change or reveal something", options };
 }

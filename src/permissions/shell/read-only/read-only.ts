@@ -27,7 +27,7 @@ export function isReadOnly(command: SimpleCommand, options: ReadOnlyOptions = {}
 
 /**
  * Returns the paths that a read-only command reads; undefined if the command may change something. Paths of inner
- * commands are left out. In a sandbox, so are paths whose contents are not read.
+ * commands are left out. In a sandbox, paths whose contents are not read are left out, too.
  */
 export function readOnlyUse(command: SimpleCommand, options: ReadOnlyOptions = {}): ReadOnlyUse | undefined {
   if (!isReadOnly(command, options)) return undefined;
@@ -39,7 +39,7 @@ export function readOnlyUse(command: SimpleCommand, options: ReadOnlyOptions = {
   };
 }
 
-/** Returns true if a command line can't change anything. It may read files anywhere. */
+/** Returns true if a command line can't change anything, even if it reads files outside the workspace. */
 export function isReadOnlyLine(line: string, options: ReadOnlyOptions = {}): boolean {
   const analysis = analyzeCommand(line);
   const { obscure, caution, moves } = analysis;
