@@ -26,8 +26,8 @@ interface Match {
 }
 
 /**
- * Tests whether a matcher matches. An invalid matcher matches everything, because a guard must not be skipped due to a
- * typo.
+ * Tests whether a hook's matcher matches the subject. An invalid matcher matches everything, because a guard must not
+ * be skipped due to a typo.
  */
 function matches(matcher: string | undefined, event: HookEvent, subject: string | undefined): Match {
   const text = matcher?.trim() ?? "";

@@ -1,7 +1,7 @@
 import { canonicalToolName, type JsonObject, type ToolCall, type ToolResult } from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 
-/** Kind of thing that a call waits for or checks on. */
+/** What a call waits for or checks on. */
 export type Wait = "agent" | "shell" | "command";
 
 /**

@@ -51,7 +51,7 @@ const REMEMBERED = 8;
 const LEAST_GAIN = 0.1;
 /** Number of tokens assumed for an image. Providers scale images down to about this size. */
 const IMAGE_TOKENS = 1_600;
-/** Maximum number of tokens that one estimated token can count as after calibration. */
+/** Maximum factor by which calibration can increase an estimate. */
 const MOST_PER_UNIT = 2;
 
 /** Returns whether the request that adds this turn would be too long. */

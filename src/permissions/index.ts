@@ -1,4 +1,4 @@
-// Owns: parsing permission rules, what a call would access, decisions, modes and hidden paths. All functions are pure.
+// Owns: permission rules and modes, what a call would access, decisions on calls, hidden paths. All functions are pure.
 // Does not own: resolving paths (workspace), asking people (runs), running tools (executor).
 // Called by: executor, agents, runs, app.
 export { accesses, pathsOf, pendingPatterns, readsOnly, withExpansions } from "./decide/accesses.ts";

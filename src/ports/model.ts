@@ -65,7 +65,7 @@ export interface ModelRequest {
   readonly repeat?: ((lost: Usage) => Promise<number | { readonly message: string }>) | undefined;
 }
 
-/** A part of a response, as it is written. */
+/** A part of a response that is being written. */
 export type ModelProgress =
   | { readonly type: "text.delta"; readonly text: string }
   | { readonly type: "thinking.delta"; readonly text: string }

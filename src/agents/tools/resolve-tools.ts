@@ -135,7 +135,7 @@ function problemOf(
   const required = (definition.requiredTools ?? []).map(readToolEntry);
   const missing = required.filter(({ covers }) => !resolvedTools.some(covers)).map(({ text }) => text);
   if (missing.length > 0) return `${nameOf(definition)} requires ${missing.join(", ")}, which it does not have.`;
-  // A definition without a list accepts whatever is available, even if nothing is.
+  // A definition without a list accepts the available tools, even if there are none.
   const askedForSome = definition.tools === undefined ? supply.available.length > 0 : definition.tools.length > 0;
   if (resolvedTools.length > 0 || !askedForSome) return undefined;
   return [`${nameOf(definition)} has no tools left.`, ...notices].join(" ");

@@ -13,7 +13,7 @@ import type { AbsentTool } from "./resolve-tools.ts";
 import { denialOf, idleTools, WITHOUT_TASK } from "./select-tools.ts";
 import { isEnforceable, readToolEntry } from "./tool-entry.ts";
 
-/** Properties of a subagent's place in the tree that decide which tools it can have. */
+/** Properties of a subagent that decide which tools it can have. */
 export interface Tier {
   readonly background: boolean;
   /** Depth in the tree of agents. The main agent's children have depth 1. */

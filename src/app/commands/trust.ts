@@ -39,7 +39,7 @@ export async function addTrust(options: TrustOptions): Promise<AddedTrust> {
   return added;
 }
 
-/** Returns what trusting a directory would turn on, without trusting it. */
+/** Returns what would take effect if a directory were trusted, without trusting it. */
 export async function reviewTrust({ home, cwd, environment }: TrustOptions): Promise<TrustReview> {
   const settings = loadProjectSettings({ home, cwd, environment, trust: true });
   const { origins, notices } = settings;

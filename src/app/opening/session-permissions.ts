@@ -132,7 +132,9 @@ export function modeAfterPlan({ permissions = {} }: Settings): PermissionMode {
   return defaultMode === "plan" ? "default" : defaultMode;
 }
 
-/** Returns the mode to open a session in: the requested one, or the one that the session was last changed to. */
+/**
+ * Returns the mode in which to open a session: the requested mode, or the mode that the session was last changed to.
+ */
 export function beginningMode(
   { permissionMode, keepsMode, settingsOrigins = [] }: SessionOptions,
   { settings: { permissions = {} } }: Pick<SessionContext, "settings">,

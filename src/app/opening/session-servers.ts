@@ -112,7 +112,7 @@ export function createSessionServers(
 
 /**
  * Divides servers into those that the worker connects to, with their configurations, and those that the session
- * connects to. Unknown servers are treated as the session's, which reports them.
+ * connects to. Unknown servers are in the second group, because the session reports them.
  */
 function divide(
   uses: readonly McpServerUse[],

@@ -139,7 +139,7 @@ function seqsOf(lines: readonly Line[]): ReadonlyMap<LineId, number> {
 /** Content of a file before the first change, and the hash of its content after the last one. */
 type Change = FileImage;
 
-/** Returns one change for each file. */
+/** Combines the changes to each file into one. */
 function changesIn(lines: readonly Line[], seqs: ReadonlyMap<LineId, number>): readonly Change[] {
   return [...imagesIn(lines, seqs)].flatMap(([path, [first, ...others]]) =>
     first === undefined ? [] : [{ path, before: first.before, after: (others.at(-1) ?? first).after }],

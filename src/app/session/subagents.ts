@@ -95,7 +95,10 @@ export interface Subagents {
    * several match.
    */
   wait(reference: string): Promise<RunEnd>;
-  /** Sends a message to an agent. It reads the message before its next step, or is resumed with it. */
+  /**
+   * Sends a message to an agent. A running agent reads the message before its next step; an agent that has ended is
+   * resumed with it.
+   */
   message(reference: string, text: string): Promise<Receipt>;
   /** Continues an agent whose last run ended early. It works in the background. */
   resume(reference: string): Promise<Receipt>;

@@ -1,6 +1,6 @@
 import type { SettingsOrigin } from "../../protocol/index.ts";
 
-/** Returns the path of a setting below another, as it is written in origins. */
+/** Returns the path of a nested setting in the format of `SettingsOrigin.path`. */
 export function settingPath(parent: string, key: string): string {
   return /^[\w-]+$/.test(key) ? `${parent}.${key}` : `${parent}[${JSON.stringify(key)}]`;
 }

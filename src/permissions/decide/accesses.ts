@@ -33,7 +33,7 @@ function isReading(access: Access): boolean {
 
 type Describe = (input: JsonObject) => readonly Access[];
 
-/** Access for calls that use only the session itself, such as the text that it stores. */
+/** Access of calls that use only the session itself, for example to read text that the session stores. */
 const internal: readonly Access[] = [{ kind: "internal" }];
 
 const table = new Map<string, Describe>([

@@ -1,7 +1,7 @@
 import { fixedWord, listedWord, type ShellWord } from "./shell-word.ts";
 
 /**
- * Commands and redirections in a command line, as far as its text shows. The same text always produces the same
+ * Commands and redirections in a command line, as determined from its text. The same text always produces the same
  * analysis.
  */
 export interface ShellAnalysis {
@@ -37,7 +37,7 @@ export interface SimpleCommand {
   readonly words: readonly ShellWord[];
   /** Variables that are set only for this command and may be harmful. */
   readonly unsafeVariables: readonly string[];
-  /** Variables that are set only for this command, with their values as far as the line shows them: `PAGER=less`. */
+  /** Variables that are set only for this command, with their values if the line contains them: `PAGER=less`. */
   readonly settings?: readonly string[] | undefined;
   /**
    * The command's standard input, if the line contains it, for example in a here-document or as the words of `echo`.

@@ -11,7 +11,7 @@ export interface ShellWord {
    * substitution or the home directory.
    */
   readonly open: "glob" | "value" | undefined;
-  /** The beginning of the word, as far as it is certain. */
+  /** The part at the beginning of the word whose text is exact. */
   readonly lead: string;
   /** True if the shell may turn the word into several words, or none. */
   readonly splits: boolean;

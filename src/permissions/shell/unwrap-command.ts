@@ -43,7 +43,7 @@ export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = un
   };
 }
 
-/** Programs whose words can name another command to run. */
+/** Programs whose arguments can contain another command to run. */
 const runners: ReadonlySet<string> = new Set([
   ...wrappers.map(([name]) => name),
   ..."find make test [ read printf wait export declare typeset local readonly unset let getopts".split(" "),

@@ -130,7 +130,7 @@ export type DurableEvent =
       readonly type: "context.added";
       readonly text: string;
       readonly cause: ContextCause;
-      /** The environment as the agent knows it from this line on. */
+      /** Environment as described to the agent, up to and including this line. */
       readonly environment?: ToldEnvironment | undefined;
     }
   /** Notices of background runs that have ended. Recording them ensures that each is delivered exactly once. */

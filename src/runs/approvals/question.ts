@@ -46,8 +46,8 @@ interface ChangedPolicy extends Pick<QuestionSubject, "executor" | "policy"> {
 }
 
 /**
- * Returns the new rule that allows the call. Returns undefined if the rules allowed the call all along: then a hook
- * asked for approval, and rules can't settle the question.
+ * Returns the new rule that allows the call. Returns undefined if rules already allowed the call when the question was
+ * asked. In that case, a hook asked for approval, and no rule can answer the question.
  */
 export async function ruleSettling(
   call: ToolCall,

@@ -344,7 +344,7 @@ export class Dispatcher implements Retinue {
 
   /**
    * Waits again for the subagent that works for this call. A run that was lost with its process is continued; a run
-   * that ended in any other way has its result.
+   * that ended in any other way already has a result.
    */
   private async rejoin(subagent: Subagent, terms: RunTerms, caller: Caller): Promise<SpawnOutcome> {
     if (subagent.running) return this.waitFor(subagent, caller);

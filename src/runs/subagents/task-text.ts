@@ -201,7 +201,7 @@ function list(items: readonly string[]): string {
   return items.length > 10 ? `${shown} and ${items.length - 10} more` : shown;
 }
 
-/** Returns the status to show. A run that succeeded is shown as `completed`. */
+/** Returns the status that the text shows. A run that succeeded is shown as `completed`. */
 function statusOf(outcome: Outcome): string {
   return outcome === "succeeded" ? "completed" : outcome;
 }

@@ -66,9 +66,9 @@ function escapeGlob(directory: string): string {
 }
 
 /**
- * Returns the policy of a verifier, which works in a copy, where its edits need no approval. Its commands need no
- * approval only if they run in the sandbox, because otherwise they could do things that the parent may not do. Rules
- * that deny or ask still apply, and so does the parent's mode if it is stricter.
+ * Returns the policy of a verifier, which works in a copy, where its edits need no approval. Its commands need approval
+ * unless they run in the sandbox, because outside of it they could do things that the parent may not do. Rules that
+ * deny or ask still apply, and so does the parent's mode if it is stricter.
  */
 export function verifierPolicy(
   policy: Policy,

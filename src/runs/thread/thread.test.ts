@@ -15,7 +15,7 @@ const head: Head = {
 };
 const otherHead: Head = { ...head, model: "m2", system: "Be thorough." };
 
-/** Creates a journal in memory whose heads can be lost. */
+/** Creates a journal in memory. A test can delete its heads. */
 function journal(): Journal & { readonly heads: Map<string, Head> } {
   const written = new Map<string, Line[]>();
   const heads = new Map<string, Head>();

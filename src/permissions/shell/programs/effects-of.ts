@@ -11,7 +11,7 @@ import { systemTools } from "./system-tools.ts";
 import { textTools } from "./text-tools.ts";
 import { wrappers } from "./wrappers.ts";
 
-/** Returns what a command does, as far as its words show. The effects of commands that it runs are not included. */
+/** Returns what a command does, as determined from its words. The effects of commands that it runs are not included. */
 export function effectsOf(command: SimpleCommand): Effects {
   return effectsOfWords(command.words, unknownInput);
 }

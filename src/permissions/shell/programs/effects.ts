@@ -1,6 +1,8 @@
 import type { ShellWord } from "../shell-word.ts";
 
-/** One thing that a command does, as far as its words show. `at` is the index of the word that shows this effect. */
+/**
+ * One thing that a command does, as determined from its words. `at` is the index of the word that shows this effect.
+ */
 export type CommandEffect =
   /** Reads the contents of a file, or of everything in a directory. */
   | { readonly kind: "read"; readonly word: ShellWord; readonly at: number }
