@@ -158,7 +158,10 @@ const withoutPrograms = ["core.hooksPath=/dev/null", "core.fsmonitor=false", "fi
   (setting) => ["-c", setting],
 );
 
-/** Returns whether an address may be cloned. A host that begins with a dash would be interpreted as an ssh option. */
+/**
+ * Returns whether a repository may be cloned from an address. A host that begins with a dash would be interpreted as an
+ * ssh option.
+ */
 function isAllowed(address: string): boolean {
   if (/[\s\0]/.test(address)) return false;
   return (

@@ -7,7 +7,7 @@ import { systemClock } from "../system-clock.ts";
 import { VERSION } from "../version.ts";
 
 export interface DirectoryWorkerOptions {
-  /** Name by which servers know the worker. */
+  /** Name that identifies the worker on servers. */
   readonly name: string;
   /** Real path of the workspace. */
   readonly cwd: string;

@@ -75,8 +75,8 @@ export function chooseSessionModel(
 }
 
 /**
- * Returns the program's model, with the prices from the settings if the model has no prices of its own. A call that
- * rejects or does not return an outcome becomes a failure that says so.
+ * Returns the program's model, with the prices from the settings if the model has no prices of its own. If a call
+ * rejects or does not return an outcome, the result is a failure with an explanation.
  */
 function ownModel(model: Model, { providers }: Settings): Model {
   const { provider, model: name, prices } = model.describe();
