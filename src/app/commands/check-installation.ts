@@ -180,9 +180,7 @@ function checkServers({ settings, origins }: ProjectSettings, environment: Envir
     return [{ name, status: "warn", found, cure: problem.cure }];
   });
   if (findings.length > 0 || servers.length === 0) return findings;
-  return [
-    { name, status: "ok", found: `${plural(servers.length, "server")} configured; this check does not start them` },
-  ];
+  return [{ name, status: "ok", found: `${plural(servers.length, "server")} configured, not started by this check` }];
 }
 
 interface ServerProblem {
