@@ -2,7 +2,7 @@
 // The code below translates this table into dependency-cruiser rules. Changing the table requires a decision record.
 //
 // modules: modules whose entry point the module may import. packages: npm packages that it may import.
-// builtins: whether it may use Node's built-in modules. A module that may not is pure: data in, data out.
+// builtins: whether it may use Node's built-in modules. A module without them is pure: it only computes data from data.
 // browser: whether it also runs in browsers. Such a module may import only the portable part of lib.
 
 const shared = ["protocol", "ports", "lib"];

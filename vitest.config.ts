@@ -50,8 +50,8 @@ function rank({ moduleId }: TestSpecification): number {
 }
 
 /**
- * With `RETINUE_TEST_WORKER=remote`, sessions reach their workers over a connection, as sessions on a server do. Their
- * tests pass either way.
+ * With `RETINUE_TEST_WORKER=remote`, sessions reach their workers over a connection, as sessions on a server do. All
+ * tests must pass either way.
  */
 const remoteWorkers: Plugin = {
   name: "remote-workers",
@@ -63,7 +63,8 @@ const remoteWorkers: Plugin = {
   },
 };
 
-// Node reads this file at every start, which can take longer than all else that it does. Tests need no other machine.
+// Node reads the file with these certificates each time it starts, which can take longer than the rest of its startup.
+// Tests do not connect to other machines, so they need no certificates.
 delete process.env["NODE_EXTRA_CA_CERTS"];
 
 const isRemote = process.env["RETINUE_TEST_WORKER"] === "remote";

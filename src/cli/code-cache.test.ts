@@ -72,7 +72,7 @@ async function load({ bundle, state }: Place, { command, flags = [] }: LoadOptio
   return JSON.parse(stdout) as Loaded;
 }
 
-/** Compiled code written by a process. It does not depend on where it is stored. */
+/** Compiled code written by a process. The code does not depend on where it is stored. */
 let written: Promise<{ readonly name: string; readonly code: Buffer }> | undefined;
 
 /** Puts compiled code into the state directory, as the first process does, and returns its path. */

@@ -37,8 +37,8 @@ interface CodeCacheProblem {
 }
 
 /**
- * Loads a CommonJS bundle. Its compiled code is read from a file next to the bundle or in the state directory, if that
- * is known.
+ * Loads a CommonJS bundle. Its compiled code is read from a file next to the bundle, or in the state directory if one
+ * is given.
  */
 export function loadCompiled(
   bundle: string,
@@ -198,7 +198,10 @@ function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefin
   }
 }
 
-/** Returns whether only this user can write. Always false on systems without user ids, where file modes don't show it. */
+/**
+ * Returns whether only this user can write to a file or directory. Always returns false on systems without user ids,
+ * where file modes do not show who can write.
+ */
 function isOwn({ uid, mode }: Stats): boolean {
   return uid === process.getuid?.() && (mode & WRITABLE_BY_OTHERS) === 0;
 }

@@ -3,7 +3,10 @@ import { resolve } from "node:path";
 import { workspaceDirectory } from "../app/index.ts";
 import { UserError } from "../lib/index.ts";
 
-/** Resolves symlinks in a path, as in sessions' directories. A path that does not exist is only made absolute. */
+/**
+ * Resolves the symlinks in a path, so that it can be compared with the directories of sessions. A path that does not
+ * exist is only made absolute.
+ */
 export function realDirectory(path: string): string {
   try {
     return realpathSync.native(path);

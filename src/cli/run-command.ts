@@ -25,8 +25,8 @@ type Command = (argv: readonly string[], codeCache: CodeCache) => Promise<number
 type RunningCommand = Exclude<CommandName, ServingCommand>;
 
 /**
- * Commands by name. Each one parses its own arguments and is loaded when it is called, so that a run does not load the
- * others.
+ * Commands by name. Each command parses its own arguments. It is loaded when it is called, so that a run does not load
+ * the other commands.
  */
 const commands: Readonly<Record<RunningCommand, () => Promise<Command>>> = {
   sessions: async () => (await import("./commands/sessions/sessions.ts")).sessions,

@@ -8,7 +8,7 @@ export type Recalled = ToolResult | "never begun" | "lost";
 
 interface Entry {
   readonly callId: CallId;
-  /** Set while the call is running. */
+  /** The running call; undefined once it has ended. */
   running?: SharedWork<ToolResult> | undefined;
   /** Position of the result in the file. */
   stored?: Place | undefined;
@@ -41,7 +41,7 @@ export class CallLedger {
   /** Ids of requests and calls whose results were acknowledged. The calls had begun, but their results are gone. */
   private readonly forgotten = new Set<string>();
   private isInterrupted = false;
-  /** Whether the ledger existed before. If so, a call that is not in the ledger never began. */
+  /** Whether the ledger existed before, so that a call that is not in it never began. */
   private isComplete: boolean;
 
   /** Opens a session's ledger, or creates it. Throws if the file can't be written. */
@@ -57,7 +57,10 @@ export class CallLedger {
     return [...this.newest.keys()];
   }
 
-  /** Called when another server opens the session. All calls that this server can ask about are in the ledger. */
+  /**
+   * Called when another server opens the session. From then on, every call that a server can ask about is in the
+   * ledger.
+   */
   reopen(): void {
     this.isComplete = true;
   }
@@ -67,7 +70,10 @@ export class CallLedger {
     this.isInterrupted = true;
   }
 
-  /** Performs a call. If a request with the same id is already performing it, waits for that one. Never rejects. */
+  /**
+   * Performs a call. If another request with the same id is already performing the call, waits for its result. Never
+   * rejects.
+   */
   async perform(
     { id, callId }: { readonly id: string; readonly callId: CallId },
     work: (signal: AbortSignal) => Promise<ToolResult>,

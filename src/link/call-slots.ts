@@ -1,4 +1,4 @@
-/** Limits the number of calls that run at the same time. The others wait in order. */
+/** Limits the number of calls that run at the same time. Further calls wait in order. */
 export class CallSlots {
   private free: number;
   private readonly waiting = new Set<(hasSlot: boolean) => void>();

@@ -125,7 +125,7 @@ class Dialer {
         host.closeAll((welcome as Welcome).closed);
         return connection;
       } catch (error) {
-        // A busy server may read the greeting late. It must not conclude then that the worker was stopped.
+        // A busy server may read the greeting late, and must not conclude that the worker was stopped.
         connection.close(signal.aborted ? closeCodes.leaving : closeCodes.unanswered);
         throw error;
       }

@@ -19,7 +19,7 @@ import {
 } from "./message.ts";
 import { closeCodes, heartbeat, MESSAGE_BYTES } from "./protocol.ts";
 
-/** One WebSocket connection. It ends when the network fails; a `Link` outlives it. */
+/** One WebSocket connection, which ends when the network fails. A `Link` outlives its connections. */
 export interface Connection {
   readonly isOpen: boolean;
   /** Resolves with the connection's close code. Never rejects. */

@@ -20,7 +20,7 @@ import { SharedWork } from "./shared-work.ts";
 
 type SessionOptions = OpenRequest["options"];
 
-/** State of a session while one server has it open. */
+/** State of a session during the time that one server has it open. */
 interface Tenure {
   readonly lease: number;
   readonly executors: Map<string, { readonly ref: ExecutorRef; readonly executor: ToolExecutor }>;
@@ -50,10 +50,10 @@ export class HostedSession {
   private options: SessionOptions;
   private local: Promise<WorkerSession>;
   private tenure: Tenure;
-  /** Tenures of earlier servers whose calls are still running. */
+  /** States that belong to earlier servers whose calls are still running. */
   private readonly former = new Set<Tenure>();
   private closing: Promise<void> | undefined;
-  /** Information for the server that currently has the session open. */
+  /** The answer to the request with which the current server opened the session. */
   opened: Promise<OpenedSession>;
 
   constructor(host: SessionHost, { sessionId, lease, options }: OpenRequest) {
@@ -75,7 +75,7 @@ export class HostedSession {
     return [...this.former].some(({ calls }) => calls.size > 0);
   }
 
-  /** Set while the session is being closed. */
+  /** Settles when the session is closed; undefined unless it is being closed. */
   get ending(): Promise<void> | undefined {
     return this.closing;
   }

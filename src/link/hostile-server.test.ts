@@ -38,13 +38,13 @@ async function attack(settings: Settings = {}): Promise<Attacked> {
 }
 
 type Open = Partial<WorkerSessionOptions> & Pick<Attacked, "remote">;
-/** Opens a session. Its id differs from those of other tests, because a session's processes are found by its id. */
+/** Opens a session with a unique id, because a session's processes are found by its id. */
 const open = ({ remote, ...options }: Open): Promise<WorkerSession> =>
   openOn(remote, { sessionId: `hostile-${randomUUID()}`, ...options });
 
 let calls = 0;
 
-/** Performs a call that the server says was approved. */
+/** Performs a call that the server claims was approved. */
 async function perform(
   session: WorkerSession,
   { tool, input, policy = {}, root }: { tool: string; input: object; policy?: Partial<Policy>; root: string },

@@ -27,7 +27,7 @@ import type { WorkerProcessOptions } from "./run-worker.test-support.ts";
 export interface TestServer {
   readonly hub: WorkerHub;
   readonly port: number;
-  /** Resolves with a worker when the hub reports this change. */
+  /** Waits until the hub reports this kind of change, and resolves with the worker that changed. */
   next(change: string, name?: string): Promise<RemoteWorker>;
   close(): Promise<void>;
 }

@@ -56,7 +56,7 @@ function run(session: WorkerSession, at: TestPlace, call: ReturnType<typeof tool
   return session.executor(at.root).execute({ agentId: "main", call, policy: everything }, () => {}, signal);
 }
 
-/** A command that leaves a mark when it begins, and ends when the file `go` exists. */
+/** A command that adds a line to the file `marks` when it begins, and ends when the file `go` exists. */
 const waits = { command: "echo mark >> marks; until [ -e go ]; do sleep 0.01; done; echo finished" };
 const marks = ({ root }: TestPlace) => readFileSync(join(root, "marks"), "utf8");
 const go = ({ root }: TestPlace) => writeFileSync(join(root, "go"), "");
@@ -198,7 +198,7 @@ describe("a session on a worker", () => {
     writeFileSync(file, long);
     const connected = server.next("connected");
     const local = localWorker(at);
-    /** Saves long text and a long file with every call. */
+    /** Opens sessions in which every call saves a long text and a long file. */
     const open: WorkerPort["open"] = async (options) => {
       const session = await local.open(options);
       const execute = async () => {
@@ -413,7 +413,7 @@ describe("a server", () => {
     const worker = startWorker({ at: newPlace(), url: `http://127.0.0.1:${port}`, handshakeMs: 1_000 });
     const [first] = (await once(silent, "connection")) as [WebSocket];
     const [[greeting], [code]] = await Promise.all([once(first, "message"), once(first, "close")]);
-    // The worker tries again.
+    // The worker tries to connect again.
     await once(silent, "connection");
     await worker.stop();
 

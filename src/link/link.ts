@@ -9,7 +9,7 @@ export class Link {
   private ended: { readonly reason: unknown } | undefined;
   private readonly waiting = new Set<() => void>();
 
-  /** Replaces the connection. Pass undefined if there is none for now. */
+  /** Replaces the connection; undefined if there is currently no connection. */
   use(connection: Connection | undefined): void {
     this.connection = connection;
     if (connection !== undefined) this.wake();

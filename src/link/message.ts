@@ -1,6 +1,6 @@
 import { isRecord } from "../lib/index.ts";
 
-/** Id of a request. Peers number their own requests. */
+/** Id of a request. Each peer numbers its own requests. */
 export type RequestId = number | string;
 
 /** Error in a JSON-RPC response. A peer can send anything in its place. */
@@ -28,7 +28,7 @@ export interface IncomingRequest {
 
 const CANCEL = "$/cancelRequest";
 
-/** Parses a message. Returns undefined if it is invalid. */
+/** Parses a message; undefined if the message is invalid. */
 export function readMessage(data: Buffer): Message | undefined {
   let message: unknown;
   try {

@@ -86,7 +86,7 @@ export const sessionMethods = [
   "restoreFile",
 ] as const satisfies readonly (keyof WorkerSession)[];
 
-/** Methods of a session's environment. They can be repeated. */
+/** Methods of a session's environment, all of which can be repeated. */
 export const environmentMethods = [
   "commands",
   "git",
@@ -114,11 +114,11 @@ export type OpenRequest = SessionRef & { readonly options: Omit<WorkerSessionOpt
 
 export interface OpenedSession extends Pick<WorkerSession, "readableRoots"> {
   readonly platform: string;
-  /** The worker's tools. They are the same in every directory. */
+  /** The worker's tools, which are the same in every directory. */
   readonly tools: readonly ToolSpec[];
 }
 
-/** A request with an id. It is performed once, no matter how often it is sent. */
+/** A request with an id, which is performed once, no matter how often it is sent. */
 export interface OnceRequest extends SessionRequest {
   readonly id: string;
   readonly argument: unknown;

@@ -159,7 +159,7 @@ export class RemoteSession {
     return {
       declarations: () => declarations,
       traits: (toolName) => traits.get(canonicalToolName(toolName)) ?? unknownTraits,
-      // If the session is parked first, the call stays open. Otherwise, the model sees the message.
+      // If the session is parked first, the call stays open. Otherwise, the model gets this message as the result.
       judge: (call, policy) =>
         ask<Judgement>("judge", call, policy).catch((error) => ({ kind: "invalid", message: describeError(error) })),
       execute: (request, emit, signal) => this.execute(ref, { request, emit, signal }),
@@ -179,7 +179,7 @@ export class RemoteSession {
     if (!(await slots.take(signal))) return textResult("cancelled", "The call was cancelled before it began.");
     const id = this.newId();
     const others = this.running.get(agentId) ?? 0;
-    // Results of calls that were made together may still be on their way to the journal.
+    // Results of calls that ran at the same time may not be recorded yet.
     if (others === 0) this.acknowledgeCalls(agentId);
     this.running.set(agentId, others + 1);
     this.progress.set(id, emit);

@@ -17,7 +17,7 @@ export interface RemoteResultsOptions {
   ref(): SessionRef;
 }
 
-/** Creates the worker's store for a session's long results. It sends them to the server in parts. */
+/** Creates the worker's store for a session's long results, which sends them to the server in parts. */
 export function createRemoteResults({ link, ref }: RemoteResultsOptions): ResultStore {
   async function request<Answer>(method: string, parameters: object): Promise<Answer> {
     for (const deadline = performance.now() + REOPEN_MS; ; await wait(100)) {

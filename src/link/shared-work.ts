@@ -1,6 +1,6 @@
 /**
- * Work that one request has begun and that later requests with the same id wait for. It is aborted when any of these
- * requests is aborted.
+ * Work that one request has begun and that later requests with the same id wait for. The work is aborted when any of
+ * these requests is aborted.
  */
 export class SharedWork<Result> {
   readonly result: Promise<Result>;

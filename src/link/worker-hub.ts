@@ -18,7 +18,7 @@ export interface WorkerHub {
   guard(refuses: (worker: NewWorker) => string | undefined): void;
   /** Calls the listener on every change. Returns a function that removes the listener. */
   onChange(listener: WorkerListener): () => void;
-  /** Closes all connections. Requests to workers fail. */
+  /** Closes all connections, so that requests to workers fail. */
   close(): Promise<void>;
 }
 

@@ -25,7 +25,7 @@ export interface TestHub {
 let started: Promise<TestHub> | undefined;
 let count = 0;
 
-/** Starts a server that consists only of a hub. It does not keep the process running. */
+/** Starts a server that consists only of a hub and does not keep the process running. */
 export async function startHub(): Promise<TestHub> {
   const hub = createWorkerHub({ version: "test", clock: systemClock });
   const server = createServer();
@@ -59,7 +59,7 @@ async function connect(worker: WorkerPort): Promise<{ readonly remote: RemoteWor
   };
 }
 
-/** Serves a worker to a hub, until the signal aborts. The hub names the directories of its sessions. */
+/** Serves a worker to a hub, until the signal aborts. The hub determines the directories of its sessions' files. */
 export function serveWorker(options: Pick<ConnectWorkerOptions, "url" | "name" | "worker" | "signal">): Promise<void> {
   return connectWorker({
     ...options,

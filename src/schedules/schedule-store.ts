@@ -46,7 +46,7 @@ export interface LastRun {
 export interface ScheduleStore {
   /** Returns all complete schedules, oldest first. Throws a `UserError` if the file is damaged. */
   list(): readonly Schedule[];
-  /** Describes the entries of the file that are not complete schedules. They are kept, but never start. */
+  /** Describes the entries of the file that are not complete schedules, which are kept but never start. */
   problems(): readonly string[];
   add(schedule: Schedule): Promise<void>;
   /**

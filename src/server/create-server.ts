@@ -22,7 +22,7 @@ import { withoutRepeats } from "./without-repeats.ts";
 /** A running server. */
 export interface RunningServer {
   readonly url: string;
-  /** Link for a browser. It works once, and contains the token. */
+  /** Link for a browser, which works once and contains the token. */
   readonly link: string;
   /** Token with the `read`, `prompt`, `approve` and `admin` scopes. */
   readonly token: string;

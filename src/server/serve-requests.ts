@@ -113,7 +113,7 @@ function methodProblem({ method = "" }: IncomingMessage): HttpProblem | undefine
 
 const ticketPath = "/?ticket=";
 
-/** Refuses a link. People who open it in a browser get a page to read. */
+/** Refuses a link. Sends an HTML page if the link was opened in a browser. */
 function refuseLink(incoming: IncomingMessage, outgoing: ServerResponse, wrong: HttpProblem): void {
   if (!incoming.headers.accept?.includes("text/html")) {
     refuse(incoming, outgoing, wrong);

@@ -40,7 +40,8 @@ interface CommandContext extends Pick<HookCommandsOptions, "workspace"> {
   readonly tag: readonly string[];
   readonly signal: AbortSignal;
   /**
-   * Called with a promise that settles when all of the hook's processes have ended. They may outlive the hook itself.
+   * Called with a promise that settles when all of the hook's processes have ended, which may be later than the end of
+   * the hook itself.
    */
   readonly onSwept: (swept: Promise<void>) => void;
 }

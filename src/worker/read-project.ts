@@ -188,7 +188,7 @@ function rootOf({ definition }: LoadedSkill, home: string): string {
   return definition.plugin === undefined ? skillDirectory(definition) : pluginDirectory(home, definition.plugin);
 }
 
-/** Hashes a snapshot. Uses the versions of files in place of their text. */
+/** Hashes a snapshot, with the version of each file in place of its text. */
 function hashOf(snapshot: ProjectSnapshot): string {
   const { agents, skills, contextFiles, unloaded, diagnostics, root, trustedRoot, off, approvals, settings } = snapshot;
   const { plugins, skillRoots, additionalDirectories, stateInWorkspace, gitPrograms, settingsText } = snapshot;

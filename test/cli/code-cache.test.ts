@@ -87,7 +87,7 @@ describe("compiled code", () => {
     expect(() => readdirSync(installed.home)).toThrow("ENOENT");
     const server = await serve(() => ({ content: [{ tool: "Read", input: { file_path: "a" } }] }));
     expect((await retinue(["-p", "Do it.", "--max-turns", "1"], { ...installed, server })).code).toBe(3);
-    expect(await doctor(installed)).toMatchObject({ status: "ok", found: expect.stringMatching(/^not yet/) });
+    expect(await doctor(installed)).toMatchObject({ status: "ok", found: expect.stringMatching(/^no compiled code/) });
     expect(readdirSync(installed.home)).not.toContain("retinue-code-cache");
   });
 

@@ -10,7 +10,8 @@ it("importing the library loads a few small files and no package", () => {
   const follow = (file: string): void => {
     if (files.has(file)) return;
     files.add(file);
-    // Minified code has few line breaks. Calls to import() do not match.
+    // Also matches imports in the middle of a line, because minified code has few line breaks. Does not match calls to
+    // import().
     const imports = readFileSync(file, "utf8").matchAll(/(?:^|[;}])import\s*(?:[\w*{][^"()]*?from\s*)?"([^"]+)"/gm);
     for (const [, name = ""] of imports) {
       if (name.startsWith(".")) follow(join(dirname(file), name));
@@ -21,7 +22,7 @@ it("importing the library loads a few small files and no package", () => {
   expect([...packages]).toEqual([]);
   expect(files.size).toBeGreaterThan(1);
   expect(files.size).toBeLessThan(20);
-  // The code for sessions is larger than a megabyte. It is loaded with the first session.
+  // The code for sessions is larger than a megabyte and is loaded with the first session.
   const bytes = [...files].reduce((sum, file) => sum + statSync(file).size, 0);
   expect(bytes).toBeLessThan(250_000);
 });

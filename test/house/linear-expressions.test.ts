@@ -77,7 +77,10 @@ function isSlow({ source, flags }: Expression): boolean {
   return slow(texts) && texts.some((text) => slow([text]) && slow([text]));
 }
 
-/** Leaves out of an expression what stands for no character of its own. Character classes stay as they are. */
+/**
+ * Removes the operators and escapes of an expression that do not represent a specific character. Keeps character
+ * classes in brackets.
+ */
 function literals(source: string): string {
   return source.replace(/\\[bBdDsSwW]|(\\.|\[(?:\\.|[^\]])*\])|[()*+?|^$]/gs, (_, kept = "") => kept);
 }

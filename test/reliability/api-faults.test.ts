@@ -14,9 +14,9 @@ describe("model API faults", () => {
     async (_, fault) => {
       let left = 2;
       const strike = (hasCall: boolean): Fault | undefined => (hasCall && left-- > 0 ? fault : undefined);
-      // Only a fault that hangs has to wait for the clock.
+      // Only a hanging connection has to reach the time limit.
       const idleMs = fault.kind === "hang" ? 200 : 60_000;
-      // Each of the first two answers may lose its call to the fault. The call of the third one has an effect.
+      // The fault may destroy the calls in the first two answers. The call in the third answer has an effect.
       const { violations, work } = await workUnderFaults({ random: () => 0, strike, steps: 3, idleMs });
       expect(violations).toEqual([]);
       expect(work["faults"]).toBe(2);

@@ -19,7 +19,7 @@ export interface Evidence {
 }
 
 export interface Finding {
-  /** Empty when every invariant holds. */
+  /** Violations of invariants; empty if every invariant holds. */
   readonly violations: readonly string[];
   /** Counts that show that the session actually did something. */
   readonly work: Work;
@@ -191,7 +191,7 @@ function checkRestrictions(lines: readonly Line[], calls: ReadonlyMap<string, Ca
   if (modes.size > 1) violations.push(`I7 the runs had the modes ${[...modes].join(", ")}`);
   for (const [id, { input, starts, outcomes }] of calls) {
     if (forbidden === undefined || !input.includes(forbidden)) continue;
-    // A stream fault may have damaged the call. Then it fails before it can be denied.
+    // A call that a stream fault has damaged fails before it can be denied.
     const isDenied = outcomes[0] === "denied" || outcomes[0] === "error";
     if (starts > 0 || !isDenied) violations.push(`I7 ${id} was not denied`);
   }

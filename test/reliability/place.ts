@@ -54,7 +54,7 @@ export function readTranscript(path: string): Line[] {
     .map((line) => JSON.parse(line) as Line);
 }
 
-/** Returns whether the newest run is done. This can be true even if the process was killed afterwards. */
+/** Returns whether the newest run is done, even if the process was killed afterwards. */
 export function isDone(place: Pick<Place, "home">): boolean {
   const path = transcriptPath(place);
   if (path === undefined) return false;

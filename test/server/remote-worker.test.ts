@@ -8,7 +8,9 @@ import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
 import { createPlace, type Place, retinue, serve, startRetinue } from "../cli/command-line.ts";
 import { type ServeProcess, serveProcess } from "./serve-process.ts";
 
-/** Plays the model. An agent writes a mark, then waits until the test lets it continue. */
+/**
+ * Plays the model. An agent runs a command that adds a line to a file and then waits until the test lets it continue.
+ */
 function script({ rawBody }: RecordedRequest): Reply {
   const text = rawBody.toString();
   const results = text.split('"type":"tool_result"').length - 1;

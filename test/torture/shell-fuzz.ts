@@ -10,7 +10,7 @@ import { createStage, type Stage } from "./shell-stage.ts";
 import { shellString } from "./shell-strings.ts";
 
 const batchSize = 500;
-/** Number of workers. While one decides on its lines, the other runs its lines. */
+/** Number of workers. While one of them decides on a batch of lines, the other one runs a batch. */
 const workers = 2;
 /** Number of failures after which the campaign ends. */
 const enough = 50;
@@ -23,7 +23,10 @@ const enough = 50;
 export const shellFuzz: Campaign = async (options) =>
   hasContainer ? fuzz(options, createOpenPlace) : skip("there is no /usr/bin/bwrap to run them in a container");
 
-/** The same for machines with a sandbox: many more commands need no approval there, and run in its read-only profile. */
+/**
+ * The same campaign for machines with a sandbox, where many more commands need no approval and run in the sandbox's
+ * read-only profile.
+ */
 export const shellFuzzSandboxed: Campaign = async (options) => {
   const sandbox = createFuzzSandbox();
   try {

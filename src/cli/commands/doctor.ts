@@ -67,7 +67,7 @@ export function parseDoctor(argv: readonly string[]): DoctorCommand | HelpReques
   };
 }
 
-/** Checks the schedules. If there are none, there is nothing to report. */
+/** Checks the schedules. Returns no findings if there are no schedules. */
 function examineSchedules(home: string): readonly Finding[] {
   const name = "schedules";
   try {
@@ -95,7 +95,11 @@ function examineCodeCache({ file, target, problem }: CodeCache): Finding {
   const name = "compiled";
   if (file !== undefined) return { name, status: "ok", found: `${file} is in use` };
   if (problem === undefined) {
-    return { name, status: "ok", found: `not yet for this version of Node; the next run writes ${target}` };
+    return {
+      name,
+      status: "ok",
+      found: `no compiled code for this version of Node yet; the next run writes ${target}`,
+    };
   }
   const found = `every start compiles the program: ${problem.found}`;
   return { name, status: "warn", found, cure: problem.cure };

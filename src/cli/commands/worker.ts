@@ -110,7 +110,10 @@ function defaultName(cwd: string): string {
   return isName(name) ? name : "worker";
 }
 
-/** Reads the token. It is never passed as an argument, because other users of the machine can see arguments. */
+/**
+ * Reads the token from a file or the environment. There is no option for the token itself, because other users of the
+ * machine can see a program's arguments.
+ */
 function readToken({ tokenFile }: WorkerCommand): string {
   const token = tokenFile === undefined ? process.env["RETINUE_TOKEN"] : readText(tokenFile, "token-file");
   const text = token?.trim() ?? "";

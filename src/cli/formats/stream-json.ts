@@ -148,7 +148,7 @@ const notificationStatuses: Record<Outcome, string> = {
 
 function endedMessage(view: AgentView, transcriptPath: string | undefined): object {
   const { agentId, callId, background, end } = view;
-  if (end === undefined) throw new Error(`agent ${agentId} ended, but its end is missing`);
+  if (end === undefined) throw new Error(`agent ${agentId} ended, but its view has no end`);
   return {
     type: "system",
     subtype: "task_notification",

@@ -48,7 +48,7 @@ export function wireStopReason(reason: StopReason): string {
   return reason === "pause" ? "pause_turn" : reason;
 }
 
-/** Parses JSON. Returns other text unchanged, so that everything that was recorded is shown. */
+/** Parses JSON. Returns text that is not valid JSON unchanged, so that everything that was recorded is shown. */
 export function parsed(json: string): unknown {
   try {
     return JSON.parse(json);

@@ -9,7 +9,7 @@ export interface OwnServer {
   readonly token: string;
 }
 
-/** Returns the server that uses a state directory. It may no longer be running. */
+/** Returns the server that is recorded in a state directory, and that may no longer be running. */
 export function readOwnServer(home: string): OwnServer | undefined {
   try {
     const value: unknown = JSON.parse(readFileSync(join(home, "server.json"), "utf8"));

@@ -190,7 +190,8 @@ async function* followOn(
   session: ClientSession,
   { signal, onCaughtUp, report }: Following,
 ): AsyncGenerator<SessionUpdate> {
-  // The main agent's last line is the last recorded line, except for at most a few lines from other agents.
+  // Finds where the recorded lines end, from the main agent's last line. At most a few lines from other agents have
+  // higher numbers.
   let last = 0;
   for await (const { seq = 0 } of session.lines()) last = seq;
   let isCaughtUp = false;

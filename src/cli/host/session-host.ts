@@ -15,7 +15,10 @@ export interface SessionHost {
   readonly option: string;
   /** Lists sessions, newest first. */
   list(search?: { readonly cwd?: string | undefined }): Promise<readonly HostSession[]>;
-  /** Says how many sessions or requests the host can't list, because they belong to workers. Undefined if none do. */
+  /**
+   * Says how many sessions or requests the host can't list, because they belong to workers; undefined if there are
+   * none.
+   */
   unlisted(what: "sessions" | "requests"): string | undefined;
   /** Finds a session by its id, or by the start or end of the id. Throws a `UserError` unless exactly one matches. */
   find(id: string): Promise<HostSession>;
@@ -35,7 +38,10 @@ export interface SessionHost {
     readonly cwd?: string | undefined;
     readonly sessionId?: SessionId | undefined;
   }): Promise<readonly WaitingRequest[]>;
-  /** Answers a request. Throws a `UserError` if it is not waiting for an answer, or if this user may not answer. */
+  /**
+   * Answers a request. Throws a `UserError` if the request is not waiting for an answer, or if this user may not answer
+   * it.
+   */
   answer(answering: Omit<AnswerRequest, "home" | "by">): Promise<GivenAnswer>;
 }
 

@@ -66,7 +66,7 @@ export function createTerminalApprovals(options: TerminalApprovalsOptions): Appr
   };
 }
 
-/** Result for a request that no longer needs an answer. It is not used. */
+/** Result for a request that no longer needs an answer. The caller ignores it. */
 const unanswered: ApprovalAnswer = { answer: "deny", by: "nobody" };
 
 interface Asking {

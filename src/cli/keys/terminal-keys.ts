@@ -117,7 +117,9 @@ export function createTerminalKeys(options: KeyOptions): TerminalKeys {
   };
 }
 
-/** Returns whether this process receives the terminal's key input. It does not if a shell started it with `&`. */
+/**
+ * Returns whether this process receives the terminal's key input, which is not the case if a shell started it with `&`.
+ */
 export function isForeground(): boolean {
   try {
     const [, , group, , , foreground] = fieldsOf(readFileSync("/proc/self/stat", "latin1"));

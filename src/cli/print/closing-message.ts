@@ -74,7 +74,7 @@ const cutOff: ReadonlySet<EndReason> = new Set([
   "model_error",
 ]);
 
-/** Returns a message that explains what the first Ctrl+C does. It is shown immediately. */
+/** Returns the message that is shown immediately after the first Ctrl+C, and that explains its effect. */
 export function interruptMessage(agents: readonly AgentView[]): string {
   const running = agents.filter(({ end }) => end === undefined);
   const foreground = running.filter(({ background }) => !background).length;

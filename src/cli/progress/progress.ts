@@ -194,7 +194,7 @@ interface ShownOptions {
   readonly agents: ProgressOptions["agents"];
 }
 
-/** Options for showing a run in another process. */
+/** Options for showing a run that takes place in another process. */
 interface OtherRun {
   /** Underlying output stream, if it isn't standard error. */
   readonly stream?: NodeJS.WriteStream;

@@ -18,7 +18,7 @@ export function homeDirectory(environment: Readonly<Record<string, string | unde
   });
 }
 
-/** Returns an empty directory for a user that has no account, which is common in containers. */
+/** Returns an empty path for a user without an account, which is common in containers. */
 function accountInfo(): { readonly homedir: string } {
   try {
     return userInfo();

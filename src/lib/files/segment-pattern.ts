@@ -1,7 +1,7 @@
 /** A compiled part of a path pattern: `**`, a plain name, or the tokens of a name with wildcards. */
 export type SegmentPattern = "**" | { readonly name: string } | readonly NameToken[];
 
-/** A part of a name's pattern: any characters, this character, or one of a set. */
+/** A part of the pattern for a name: any characters, a specific character, or one character of a set. */
 export type NameToken = "*" | { readonly character: string } | { readonly test: (character: string) => boolean };
 
 /** Longest pattern that is compiled. Matching takes at most this many steps for each character of a path. */

@@ -18,7 +18,7 @@ export interface BadLine {
 
 export interface JsonLines {
   records: JsonLine[];
-  /** Lines that can't be parsed. Their bytes stay in the file. */
+  /** Lines that can't be parsed, and that stay in the file. */
   bad: BadLine[];
   /**
    * True if the last line has no newline and does not parse, because its writer died. Such a line is not listed in

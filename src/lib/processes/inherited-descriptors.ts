@@ -6,7 +6,7 @@ let nothing: number | undefined;
 
 /**
  * Returns `stdio` entries, from descriptor 3 on, that replace the descriptors this process inherited from its parent.
- * Otherwise, its children would inherit them too and could leave a sandbox through an open directory. Node itself
+ * Otherwise, its children would inherit them too and could escape from a sandbox through an open directory. Node itself
  * closes only the lowest descriptors.
  */
 export function replaceInherited(): readonly ("ignore" | number)[] {

@@ -57,8 +57,9 @@ const shownEscaped =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched
   /[\u0000-\u0008\u000b-\u001f\u007f-\u009f\u061c\u200b-\u200f\u2028-\u202e\u2060-\u2064\u2066-\u2069\ufeff\u{e0000}-\u{e007f}]/gu;
 
-// In this order: control sequences (colors, cursor); operating system commands (title, clipboard, links); device and
-// application strings; two-character escapes, which also match the start of an unterminated longer sequence.
+// Matches, in this order: control sequences (colors, cursor); operating system commands (title, clipboard, links);
+// device and application strings; two-character escapes, including the start of a longer sequence that is not
+// terminated.
 const escapeSequences =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are matched
   /(?:\u001b\[|\u009b)[0-?]*[ -/]*[@-~]|(?:\u001b\]|\u009d)[^\u0007\u001b\u009c]*(?:\u0007|\u001b\\|\u009c)|(?:\u001b[PX^_]|[\u0090\u0098\u009e\u009f])[^\u001b\u009c]*(?:\u001b\\|\u009c)|\u001b[ -/]*[0-~]/g;
@@ -111,7 +112,8 @@ function isUnclear(character: string): boolean {
 const unseen = /[↵⇥␠\u2800]|[\p{C}\p{Z}\p{Default_Ignorable_Code_Point}]/u;
 
 /**
- * Punctuation that resembles ASCII, phonetic letters, rare scripts with Latin shapes, and parts of Korean syllables.
+ * Matches punctuation that resembles ASCII, phonetic letters, rare scripts with Latin shapes, and parts of Korean
+ * syllables.
  */
 const lookalikes =
   /[´ǀǃʹ-˟։׃‐-–‘-‟‹›⁃⁄∕∖∗−∣∶∼꞉]|[\u0250-\u02af\u1d00-\u1dbf\u2c60-\u2c7f\ua720-\ua7ff\uab30-\uab6f\u1100-\u11ff\ua960-\ua97f\ud7b0-\ud7ff]|[\p{Script=Cherokee}\p{Script=Lisu}\p{Script=Canadian_Aboriginal}\p{Script=Coptic}\p{Script=Deseret}\p{Script=Osage}]/u;

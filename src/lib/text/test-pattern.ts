@@ -15,8 +15,8 @@ export interface PatternTexts {
 let context: Context | undefined;
 
 /**
- * Tests strings with a regular expression that a model, a file or a server supplied. Some expressions practically never
- * finish, and a script context is the only place where they can be stopped.
+ * Tests strings with a regular expression that a model, a file or a server supplied. Matching practically never ends
+ * for some expressions, and Node can interrupt it only in a separate script context.
  */
 export function testPattern(pattern: string, { texts, flags = "", limitMs }: PatternTexts): PatternTest {
   try {

@@ -23,7 +23,10 @@ export interface AlarmOptions {
 
 export function createAlarm({ clock, delay, ring }: AlarmOptions): Alarm {
   let setTo: { readonly at: number; readonly stop: AbortController } | undefined;
-  /** Time spent waiting while the clock did not advance. It is added to `now`, because otherwise no wait would end. */
+  /**
+   * Time spent waiting while the clock did not advance, in milliseconds. It is added to the clock's time, because
+   * otherwise no wait would end.
+   */
   let stoodStillMs = 0;
   const now = () => clock.monotonic() + stoodStillMs;
 

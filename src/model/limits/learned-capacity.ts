@@ -42,11 +42,17 @@ export interface LearnedCapacity {
   forget(): void;
 }
 
-/** Factor: accepted requests that prove the capacity, as a multiple of it. A rate limit would have refused one of them. */
+/**
+ * Number of accepted requests that prove the capacity, as a multiple of the capacity. A rate limit would have refused
+ * one of them.
+ */
 const acceptedToProve = 3;
 /** Number of consecutive refusals, with the assumed number of requests in flight, that also prove the capacity. */
 const refusalsToProve = 2;
-/** Factor: responses before a higher capacity is tried, as a multiple of it. Attempts are rare, as each may be refused. */
+/**
+ * Number of responses before a higher capacity is tried, as a multiple of the capacity. Attempts are rare, because each
+ * may be refused.
+ */
 const answersToGrow = 8;
 /** Time after which a higher capacity is tried in any case. */
 const growMs = 60_000;

@@ -4,7 +4,10 @@ import type { Scope } from "../../protocol/index.ts";
 /** What the sender of a request may do. */
 export interface Access {
   readonly scopes: ReadonlySet<Scope>;
-  /** Whether the sender is a browser with the cookie that the server's link sets. Such a browser may load pages. */
+  /**
+   * Whether the sender is a browser with the cookie that the server's link sets. A browser with the cookie may load
+   * pages.
+   */
   readonly pages: boolean;
 }
 

@@ -51,7 +51,7 @@ export class Connections {
   }
 }
 
-/** Identifies a connection. An encrypted one has two sockets with the same addresses. */
+/** Identifies a connection by its client's address, because an encrypted connection has two socket objects. */
 function keyOf({ remoteAddress, remotePort }: Socket): string {
   return `${remoteAddress} ${remotePort}`;
 }

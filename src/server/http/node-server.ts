@@ -15,7 +15,7 @@ export function createNodeServer(tls: ServerOptions["tls"], limits: Limits): Ser
     headersTimeout: limits.headersMs,
     requestTimeout: limits.requestMs,
     connectionsCheckingInterval: Math.min(2_000, limits.headersMs / 2),
-    // The guard refuses requests without the header, and says why.
+    // The guard refuses requests without a Host header, and says why.
     requireHostHeader: false,
   };
   if (tls !== undefined) checkTls(tls);

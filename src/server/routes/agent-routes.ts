@@ -69,7 +69,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       method: "POST",
       path: "/agent/check",
       scope: "read",
-      summary: "Checks an agent file that is not written yet, as `retinue agents lint` does. Changes nothing.",
+      summary: "Checks an agent file that has not been written yet, as `retinue agents lint` does. Changes nothing.",
       body: checkedAgent,
       response: { status: 200, schema: agentFileCheck },
       handle: async ({ body: { worker, draft, agent = "", text = "" } }) => {

@@ -111,7 +111,7 @@ const content = z
   .max(100) satisfies z.ZodType<readonly UserBlock[]>;
 
 const agent = reference.describe("main, or an agent's name, id or part of its id.");
-const commandId = matching(/^[\w.:-]{1,128}$/, "must be 1 to 128 letters, digits and the characters _ . : -");
+const commandId = matching(/^[\w.:-]{1,128}$/, "must be 1 to 128 characters: letters, digits, _ . : -");
 const when = z.enum(["now", "next"]);
 export const newLimit = z.strictObject({
   maxCost: z.number().positive().describe("Maximum cost of all agents together, in US dollars."),
@@ -131,9 +131,18 @@ export const newMessage = z
 
 export const answer = z.strictObject({
   answer: z.enum(["allow", "deny"]),
-  by: z.string().min(1).max(200).optional().describe("Who answers. By default, the user who runs the server."),
+  by: z
+    .string()
+    .min(1)
+    .max(200)
+    .optional()
+    .describe("Name of the person who answers. By default, the user who runs the server."),
   message: z.string().max(10_000).optional().describe("Tells the agent why a call was denied."),
-  inputJson: z.string().max(1_000_000).optional().describe("Input to use instead, as the text of a JSON object."),
+  inputJson: z
+    .string()
+    .max(1_000_000)
+    .optional()
+    .describe("Input that replaces the call's input, as the text of a JSON object."),
   always: z
     .strictObject({ rule: z.string().min(1).max(10_000), for: z.enum(["session", "project"]) })
     .optional()
@@ -234,7 +243,7 @@ export const agentInfo = z.object({
 }) satisfies z.ZodType<AgentInfo>;
 
 export const linePage = z.object({
-  /** Lines of the transcript. Their other fields depend on the type. */
+  /** Lines of the transcript, whose other fields depend on their type. */
   lines: z.array(
     z.looseObject({ v: z.literal(1), id: z.string(), type: z.string(), at: z.number(), seq: z.number().optional() }),
   ),

@@ -4,12 +4,12 @@ import type { AgentId, SessionUpdate } from "../../protocol/index.ts";
 export class LiveGaps {
   private readonly turns = new Map<AgentId, number>();
 
-  /** Notes that a live event is not sent. */
+  /** Records that a live event was not sent. */
   drop({ agentId, event }: SessionUpdate): void {
     if ("turn" in event) this.turns.set(agentId, event.turn);
   }
 
-  /** Returns the update to send. It has a mark if it is the first part of a response after a gap. */
+  /** Returns the update to send, with a mark if it is the first part of a response after a gap. */
   mark(update: SessionUpdate): SessionUpdate {
     const { agentId, seq, event } = update;
     if (seq !== undefined || !("turn" in event) || !this.turns.has(agentId)) return update;

@@ -14,12 +14,12 @@ import type { Project } from "./projects.ts";
 
 export interface OpenRequest {
   readonly project: Project;
-  /** Worker that owns the directory. Absent if the directory is on this machine. */
+  /** Worker that owns the directory; absent if the directory is on this machine. */
   readonly worker?: WorkerPort | undefined;
   readonly choices: SessionChoices;
-  /** Session to resume. Absent for a new session. */
+  /** Session to resume; absent for a new session. */
   readonly resume?: SessionId | undefined;
-  /** Stops opening the session. Calls of earlier servers that the session is waiting for stay open. */
+  /** Cancels the opening of the session. Earlier servers' calls that the session is waiting for stay open. */
   readonly signal?: AbortSignal | undefined;
 }
 

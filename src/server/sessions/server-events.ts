@@ -30,7 +30,7 @@ export class ServerEvents {
     this.options = options;
   }
 
-  /** Adds a client. It is removed when it disconnects. */
+  /** Adds a client, and removes it when it disconnects. */
   add(stream: EventStream): void {
     this.look();
     this.streams.add(stream);

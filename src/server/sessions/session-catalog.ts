@@ -26,7 +26,7 @@ export class SessionCatalog {
   private readonly projects: Projects;
   private readonly host: SessionHost;
   private readonly cache = new FileCache();
-  /** Caches the waiting prompts, by the same paths as `cache`. */
+  /** Caches the prompts that are waiting, under the same paths as `cache`. */
   private readonly waitingCache = new FileCache();
 
   constructor({ projects, host }: CatalogOptions) {

@@ -86,7 +86,7 @@ async function sendView(
   const isClosed = watch.closed !== undefined;
   const { folded, updates } = watch.join(stream.signal);
   position.after = folded.view.seq;
-  // The next update changes the spans, so all parts are converted to text now.
+  // The next update changes `folded`, so all its parts are converted to text now.
   const parts = [...partsOf(folded)].map((part) =>
     eventText(part, part.type === "view_complete" ? position.after : undefined),
   );
@@ -103,7 +103,7 @@ interface SentUpdates {
   readonly position: { after: number };
 }
 
-/** Time after which a slow client's updates are dropped. They are read again once the client has caught up. */
+/** Time after which a slow client's updates are dropped, to be read again once the client has caught up. */
 const SLOW_MS = 1_000;
 
 /** Sends updates. Returns false if the client is so slow that the rest should be read again later. */

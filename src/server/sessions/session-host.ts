@@ -58,7 +58,7 @@ export class SessionHost {
     this.sweeping.unref();
   }
 
-  /** Returns a session that is open here. It may be about to be closed. */
+  /** Returns a session that is open here, even if it is about to be closed. */
   get(id: SessionId): ServedSession | undefined {
     return this.served.get(id);
   }

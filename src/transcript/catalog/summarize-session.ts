@@ -23,14 +23,14 @@ export interface SessionSummary {
   readonly updatedAt: number;
   /** Start of the first prompt, on one line. */
   readonly firstPrompt: string | undefined;
-  /** Outcome of the last run. Undefined while the session is running, and after a crash. */
+  /** Outcome of the last run; undefined while the session is running, and after a crash. */
   readonly lastOutcome: Outcome | undefined;
   readonly lastReason: EndReason | undefined;
-  /** Whether the last run passed its acceptance check. Undefined if there was none. */
+  /** Whether the last run passed its acceptance check; undefined if it had no check. */
   readonly verified: boolean | undefined;
   /** Number of the main agent's turns in all runs. */
   readonly turns: number;
-  /** Model of the last run. Undefined before the first run. */
+  /** Model of the last run; undefined before the first run. */
   readonly model: string | undefined;
   readonly inUse: boolean;
   /** Describes the damage if the session can't be read properly. Undefined otherwise. */

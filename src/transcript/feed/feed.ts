@@ -71,7 +71,7 @@ export function createFeed(source: LineSource): OpenFeed {
     const written = drafts.updates();
     reader.publishedFrom = Number.POSITIVE_INFINITY;
     const lines = await readAfter(after);
-    // Lines that were written during the read may be incomplete here. They follow as new updates.
+    // Lines that were written during the read may be incomplete here, but follow as new updates.
     return [...lines.filter(({ seq }) => seq < reader.publishedFrom), ...written];
   }
 

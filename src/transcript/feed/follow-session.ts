@@ -118,7 +118,7 @@ function createReader(paths: SessionPaths, after: number) {
     if (size === file.size && isRunning) return [];
     file.size = size;
     const bytes = readFrom(file.path, file.offset);
-    // A process that died may have written its last line without the newline. Such a line is read if it parses.
+    // A process that died may have written its last line without the newline. The line is read if it parses.
     const { lines, tornAt = bytes.length } = parseTranscript(isRunning ? wholeLines(bytes) : bytes, file.path);
     file.offset += isRunning ? wholeLines(bytes).length : tornAt;
     // A line can be repeated after a failed write.

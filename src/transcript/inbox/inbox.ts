@@ -28,7 +28,7 @@ import { createDiskRetry, type DiskRetryOptions } from "../journal/disk-retry.ts
 import { sessionPaths, sessionPathsIn } from "../session-paths.ts";
 
 export interface InboxOptions extends Pick<DiskRetryOptions, "onTrouble" | "stopWaiting"> {
-  /** Path of the inbox file. Undefined to keep the inbox only in memory. */
+  /** Path of the inbox file; undefined to keep the inbox only in memory. */
   readonly path: string | undefined;
   readonly clock: Pick<Clock, "now">;
 }
@@ -145,7 +145,7 @@ export function openInbox({ path, clock, onTrouble, stopWaiting }: InboxOptions)
   };
 }
 
-/** Hashes a command. The order of its fields does not matter. */
+/** Hashes a command regardless of the order of its fields. */
 export function hashCommand(command: Command): string {
   return hashTexts([canonicalJson(command)]);
 }

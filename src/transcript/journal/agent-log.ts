@@ -14,7 +14,7 @@ export interface AgentLog {
   readonly path: string;
   /** Id of the last line. */
   count: number;
-  /** Size of the file up to the end of the last acknowledged line. Undefined until the file is opened for writing. */
+  /** Size of the file up to the end of the last acknowledged line; undefined until the file is opened for writing. */
   end: number | undefined;
   /** Text of the lines that are not in the write-ahead log yet. */
   pending: string[];

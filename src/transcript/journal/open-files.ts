@@ -9,7 +9,7 @@ export interface FileOwner {
   readonly isNew: boolean;
 }
 
-/** Transcripts that are open for writing. Their number is limited, regardless of the number of agents. */
+/** Transcripts that are open for writing. The number of open files is limited, regardless of the number of agents. */
 export interface OpenFiles {
   open(log: FileOwner): AppendFile;
   /** Closes a file whose state is uncertain. The next `open` opens it again. */

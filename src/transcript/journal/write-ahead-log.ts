@@ -16,7 +16,7 @@ export interface WriteAheadLog {
   /** Appends entries. Throws the file system's error; all entries may then be appended again. */
   append(entries: string): void;
   sync(): Promise<void>;
-  /** Empties the log. Call it only after every line in the log has been synced to its agent's file. */
+  /** Empties the log. Call this only after every line in the log has been synced to its agent's file. */
   cut(): Promise<void>;
   close(): Promise<void>;
 }

@@ -12,7 +12,7 @@ export interface ParsedTranscript {
   /** Lines in the order of their ids, without duplicates. Unknown types and fields are kept. */
   readonly lines: readonly Line[];
   readonly problems: readonly Problem[];
-  /** Offset of an incomplete last line. Undefined if there is none. */
+  /** Offset of an incomplete last line; undefined if the last line is complete. */
   readonly tornAt: number | undefined;
 }
 

@@ -16,10 +16,13 @@ export interface ReadSession {
   read(agentId: AgentId): Promise<readonly Line[]>;
   /** Returns the same lines as `read`, and the numbers of the lines that can't be read and were skipped. */
   readAll(agentId: AgentId): Promise<{ readonly lines: readonly Line[]; readonly skipped: readonly number[] }>;
-  /** Returns the first line of a subagent's transcript, without reading the others. Undefined if there is none. */
+  /**
+   * Returns the first line of a subagent's transcript, without reading the other lines; undefined if the transcript has
+   * no lines.
+   */
   readCreated(agentId: AgentId): Promise<EventOf<"agent.created"> | undefined>;
   loadHead(hash: string): Promise<Head | undefined>;
-  /** Opens the complete output of a call. Undefined if there is no such output. */
+  /** Opens the complete output of a call; undefined if no such output is stored. */
   openResult(name: string): Promise<FileHandle | undefined>;
 }
 
@@ -82,8 +85,8 @@ async function firstLine(file: FileHandle): Promise<readonly Line[]> {
 }
 
 /**
- * Opens a file unless it is a symlink, which would bypass the rules for reading files. Undefined if there is no such
- * file.
+ * Opens a file unless it is a symlink, which would bypass the rules for reading files. Returns undefined if the file
+ * does not exist.
  */
 async function openExisting(path: string): Promise<FileHandle | undefined> {
   try {

@@ -28,7 +28,10 @@ export interface CheckedDirectory {
   close(): void;
 }
 
-/** Directory with a link for each open descriptor (Linux only). A link to a directory can be part of other paths. */
+/**
+ * Directory with a link for each open descriptor (Linux only). The link of an open directory can be used in paths to
+ * its entries.
+ */
 const descriptors = process.platform === "linux" ? "/proc/self/fd" : undefined;
 
 /**

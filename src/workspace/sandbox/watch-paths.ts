@@ -45,7 +45,7 @@ export interface WatchedPath {
 }
 
 interface PathState {
-  /** Identity of the entry itself and, for a symlink, its text. */
+  /** Identity of the entry itself and, for a symlink, the path that it contains. */
   readonly entry: string;
   /** Identity of a symlink's target, if the target exists. */
   readonly target?: string | undefined;

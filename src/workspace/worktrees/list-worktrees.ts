@@ -8,7 +8,7 @@ import { deleteTree, removeWorktree } from "./remove-worktree.ts";
 
 export interface ListedWorktree {
   readonly path: string;
-  /** Absent if the directory has no record. */
+  /** Record of the worktree; absent if there is none. */
   readonly record?: WorktreeRecord;
   /** True while a process is creating the worktree or working in it. */
   readonly inUse: boolean;

@@ -88,7 +88,7 @@ describe("worktrees", () => {
     expect(place.git("branch", "--list", "--format=%(refname:short)", "retinue/*").split("\n")).toEqual(
       ["changed", "gone", "other", "pushed", "used"].map((agent) => `retinue/${agent}`),
     );
-    // Once its agent has finished, the worktree is settled like any other.
+    // Once its agent has finished, the worktree is kept or removed like any other.
     expect(await settleWorktree(used, place)).toEqual({ state: "removed" });
   });
 

@@ -191,7 +191,7 @@ function checkedLine({ failed: _, hidden: _hidden, path: _path, diagnostics, ...
   return { ...checked, diagnostics: diagnostics.map(({ file: _file, agent: _agent, ...diagnostic }) => diagnostic) };
 }
 
-/** Renders the findings about a file, without notices if the file may not be a definition. */
+/** Renders the findings about a file. Leaves out notices about a file that might not be a definition. */
 function renderChecked({ path, loaded, failed, diagnostics }: AgentCheck, shown: (path: string) => string): string {
   const isShown = ({ severity }: Diagnostic) => loaded || failed || severity !== "notice";
   return renderDiagnostics(diagnostics.filter(isShown).map((each) => ({ ...each, file: shown(path) })));

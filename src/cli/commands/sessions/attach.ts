@@ -290,7 +290,7 @@ function timeOf({ event }: SessionUpdate): number {
 
 /**
  * Returns a function that filters a session's updates for one agent's run: its own updates, and those of the agents
- * below it. The function must be called for all updates. It returns undefined for other agents.
+ * below it. The function must be called for all updates. It returns undefined for updates from other agents.
  */
 function createFamily(top: AgentId): (update: SessionUpdate) => RunUpdate | undefined {
   const members = new Map([[top, { agentType: "", path: [] as readonly AgentId[] }]]);

@@ -71,7 +71,7 @@ interface ListedAgent {
   readonly agentId: AgentId;
   readonly agentType: string;
   readonly name?: string | undefined;
-  /** The agent's task. For the main agent, this is the start of the session's first prompt. */
+  /** The agent's task or, for the main agent, the start of the session's first prompt. */
   readonly description: string;
   readonly state: AgentState;
   /** How the last run ended, if it has ended. */

@@ -6,7 +6,7 @@ import { withFlags } from "../../output.ts";
 interface TranscriptHead {
   readonly id: string;
   readonly problems: readonly string[];
-  /** Command that resumes the agent if its last run was cut off. Absent while a process uses the session. */
+  /** Command that resumes the agent if its last run was cut off; absent while a process uses the session. */
   readonly resumable?: string | undefined;
 }
 
