@@ -72,20 +72,22 @@ const isRemote = process.env["RETINUE_TEST_WORKER"] === "remote";
 export default defineConfig({
   plugins: isRemote ? [remoteWorkers] : [],
   test: {
-    // Compiles only files that changed since the last run. Compiled files contain the paths of their imports, which
-    // `remoteWorkers` changes.
+    // Compiles only files that changed since the last run. Remote mode uses no cache, because compiled files contain
+    // the paths of their imports, which `remoteWorkers` changes.
     experimental: { fsModuleCache: !isRemote, fsModuleCachePath: ".cache/vitest" },
     pool: "forks",
     // Many tests wait for processes, so two cores can serve three workers.
     maxWorkers: 3,
     reporters: ["default"],
-    // A single project, so that each source file is compiled only once, and loaded only once by each worker.
+    // All tests are in a single project, so that each source file is compiled only once, and loaded only once by each
+    // worker.
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
     isolate: false,
     sequence: { sequencer: ByCost },
     globalSetup: ["scripts/vitest-build.mjs", "test/temporary-directory.ts"],
     setupFiles: ["test/property-seed.ts"],
-    // Generous, because a busy machine can be ten times slower than an idle one. Only guards against tests that hang.
+    // The limits are generous, because a busy machine can be ten times slower than an idle one. They only guard against
+    // tests that hang.
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 10_000,

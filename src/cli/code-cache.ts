@@ -47,7 +47,8 @@ export function loadCompiled(
   // The bundle contains only ASCII characters, which need no decoding, and is wrapped in a function.
   const source = readFileSync(bundle, "latin1");
   const { code, ...found } = findCode(bundle, { source, state });
-  // Compiled code contains the file name for stack traces. It must not be a path on the machine that compiled it.
+  // Compiled code contains the file name for stack traces, which must not be a path on the machine that compiled the
+  // code.
   const script = new Script(source, { filename: `retinue/dist/${basename(bundle)}`, cachedData: code });
   const module = { exports: {} };
   script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, dirname(bundle));

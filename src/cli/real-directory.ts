@@ -16,8 +16,8 @@ export function realDirectory(path: string): string {
 }
 
 /**
- * Returns the real path of the directory given with `--cwd` or another option, or else of the current one. Throws a
- * `UserError` if it is not a directory.
+ * Returns the real path of the directory that an option such as `--cwd` names, or of the current directory. Throws a
+ * `UserError` if the path is not a directory.
  */
 export function chosenDirectory(given: string | undefined, option = "cwd"): string {
   try {

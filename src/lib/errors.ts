@@ -8,8 +8,8 @@ export interface UserErrorOptions {
 }
 
 /**
- * An error that the user must act on. `message` says what happened and `cure` what to do. The command line shows it
- * without a stack trace.
+ * An error that the user must act on. `message` says what happened, and `cure` says what to do. The command line shows
+ * both without a stack trace.
  */
 export class UserError extends Error {
   readonly code: string;

@@ -24,7 +24,7 @@ interface Place {
 /** Size above which the file is rewritten without the results that are no longer needed. */
 const LARGE_BYTES = 4 * 1_024 * 1_024;
 
-/** Number of ids of forgotten calls to keep. */
+/** Maximum number of forgotten calls whose ids are kept. */
 const FORGOTTEN_IDS = 10_000;
 
 /**
@@ -38,7 +38,7 @@ export class CallLedger {
   private readonly entries = new Map<string, Entry>();
   /** Newest entry of each call. A call is requested again under a new id if a run is continued. */
   private readonly newest = new Map<CallId, Entry>();
-  /** Ids of requests and calls whose results were acknowledged. The calls had begun, but their results are gone. */
+  /** Ids of requests and calls whose results were acknowledged, and are therefore no longer stored. */
   private readonly forgotten = new Set<string>();
   private isInterrupted = false;
   /** Whether the ledger existed before, so that a call that is not in it never began. */
@@ -173,7 +173,7 @@ export class CallLedger {
     }
   }
 
-  /** Reads the lines from earlier processes. Calls that they started but did not end are lost. */
+  /** Reads the lines from earlier processes. Calls that these processes started but did not end are lost. */
   private load(): void {
     for (const { value, offset, text } of parseJsonLines(readFileSync(this.path)).records) {
       if (!isRecord(value)) continue;

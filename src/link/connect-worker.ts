@@ -31,7 +31,7 @@ export interface ConnectWorkerOptions
   readonly handshakeMs?: number | undefined;
 }
 
-/** Delays between attempts to connect. They double from `firstMs` up to `lastMs`. */
+/** Delays between attempts to connect, which double from `firstMs` up to `lastMs`. */
 const backoff = { firstMs: 100, lastMs: 3_000 };
 
 const HANDSHAKE_MS = 10_000;

@@ -42,7 +42,7 @@ export interface Handlers {
   notification(method: string, parameters: unknown): void;
 }
 
-/** The error for a request whose connection has ended. It is unknown whether the peer received the request. */
+/** The error for a request whose connection has ended, so that it is unknown whether the peer received the request. */
 export class ConnectionLost extends Error {}
 
 export interface ConnectionOptions {

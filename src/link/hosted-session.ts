@@ -24,7 +24,7 @@ type SessionOptions = OpenRequest["options"];
 interface Tenure {
   readonly lease: number;
   readonly executors: Map<string, { readonly ref: ExecutorRef; readonly executor: ToolExecutor }>;
-  /** Requests that must be performed only once. Kept until the server has their results. */
+  /** Requests that must be performed only once, each kept until the server has its result. */
   readonly once: Map<string, SharedWork<unknown>>;
   readonly calls: Set<Promise<ToolResult>>;
   /** Connections to MCP servers. */
@@ -234,7 +234,7 @@ function forgetExecutors({ executors }: Tenure, isGone: (ref: ExecutorRef) => bo
   for (const [id, { ref }] of executors) if (isGone(ref)) executors.delete(id);
 }
 
-/** Serializes options for comparison. Leaves out the start time, because an open session keeps its own. */
+/** Serializes options for comparison. Leaves out the start time, because an open session keeps its own start time. */
 function describeOptions({ since: _, ...options }: SessionOptions): string {
   return JSON.stringify(options);
 }

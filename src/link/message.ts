@@ -3,7 +3,7 @@ import { isRecord } from "../lib/index.ts";
 /** Id of a request. Each peer numbers its own requests. */
 export type RequestId = number | string;
 
-/** Error in a JSON-RPC response. A peer can send anything in its place. */
+/** Error in a JSON-RPC response. The fields are unknown, because a peer can send anything. */
 export interface RpcError {
   readonly code: unknown;
   readonly message: unknown;

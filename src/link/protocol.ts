@@ -54,7 +54,7 @@ export interface SessionRef {
 /** The server's answer to `Hello`. */
 export interface Welcome {
   readonly protocol: number;
-  /** Sessions that were closed while the worker was not connected. The worker closes them too. */
+  /** Sessions that were closed while the worker was not connected, and that the worker now closes too. */
   readonly closed: readonly ClosedSession[];
 }
 
@@ -92,7 +92,7 @@ export const environmentMethods = [
   "git",
 ] as const satisfies readonly (keyof WorkerSession["environment"])[];
 
-/** Methods of an executor that can be repeated. Their arguments are sent as a list. */
+/** Methods of an executor that can be repeated, and whose arguments are sent as a list. */
 export const executorMethods = [
   "judge",
   "inherit",
@@ -124,7 +124,7 @@ export interface OnceRequest extends SessionRequest {
   readonly argument: unknown;
 }
 
-/** An executor for a directory or for connected MCP servers. The worker creates it on first use. */
+/** An executor for a directory or for connected MCP servers, which the worker creates on first use. */
 export type ExecutorRef = { readonly id: string } & ({ readonly root: string } | { readonly connectionId: string });
 
 export interface ExecutorRequest extends SessionRequest {

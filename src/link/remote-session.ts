@@ -38,7 +38,7 @@ import type {
 } from "./protocol.ts";
 import { ResultTransfers } from "./result-transfer.ts";
 
-/** Describes how a worker was lost. If no property is set, it did not return in time. */
+/** Describes how a worker was lost. If no property is set, the worker did not reconnect in time. */
 export interface WorkerLoss {
   /** Whether the worker was restarted, so that the new process can report the outcome of a call. */
   readonly isRestarted?: boolean | undefined;

@@ -66,7 +66,7 @@ function partsOf(text: string): PartSource {
   };
 }
 
-/** Number of bytes in a part of a file. In base64, they are `PART_CHARACTERS` characters. */
+/** Number of bytes in a part of a file, which are `PART_CHARACTERS` characters in base64. */
 const PART_BYTES = (PART_CHARACTERS / 4) * 3;
 
 function partsOfBytes(bytes: Uint8Array): PartSource {
@@ -91,7 +91,7 @@ const PARTS = 1_024;
 /** Maximum total length in characters of a session's incomplete transfers. */
 const HELD = 512 * 1_024 * 1_024;
 
-/** Maximum number of concurrent transfers. If there are more, the oldest is dropped. */
+/** Maximum number of concurrent transfers. When another transfer begins, the oldest one is dropped. */
 const TRANSFERS = 1_000;
 
 interface Transfer {

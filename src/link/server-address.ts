@@ -8,7 +8,7 @@ export interface ServerAddressOptions {
   readonly insecure?: boolean | undefined;
 }
 
-/** Returns the address of the WebSocket. Throws a `UserError` if it can't be used. */
+/** Returns the address of the WebSocket. Throws a `UserError` if the address can't be used. */
 export function serverAddress({ url, insecure = false }: ServerAddressOptions): URL {
   const problem = (message: string, cure: string): UserError =>
     new UserError(message, { code: "worker_address", cure, exitCode: 2 });

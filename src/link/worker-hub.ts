@@ -14,7 +14,7 @@ export interface WorkerHub {
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   /** Returns all workers that have connected, including those that are lost. */
   workers(): readonly RemoteWorker[];
-  /** From now on, refuses workers for which the function returns a reason. */
+  /** Sets a function that is called for each new worker, and that returns the reason if the worker must be refused. */
   guard(refuses: (worker: NewWorker) => string | undefined): void;
   /** Calls the listener on every change. Returns a function that removes the listener. */
   onChange(listener: WorkerListener): () => void;
@@ -155,7 +155,10 @@ function isText(value: unknown): value is string {
   return typeof value === "string" && value !== "" && value.length < 5_000;
 }
 
-/** Returns whether a value is a string without control characters. Only directories may contain them. */
+/**
+ * Returns whether a value is a string without control characters. Every text in a greeting except the directory must be
+ * plain.
+ */
 function isPlain(value: unknown): boolean {
   return isText(value) && !/\p{Cc}/u.test(value);
 }

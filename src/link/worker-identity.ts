@@ -10,7 +10,7 @@ interface LedgerOwner {
   readonly name: string;
 }
 
-/** Makes sure that only one process uses the ledgers. Returns a function that releases them. */
+/** Makes sure that only one process uses the ledgers. Returns a function that releases the ledgers. */
 export function lockLedgers({ ledgerDirectory, name }: LedgerOwner): () => void {
   mkdirSync(ledgerDirectory, { recursive: true, mode: 0o700 });
   const attempt = tryLock(join(ledgerDirectory, "lock"));

@@ -24,7 +24,7 @@ export interface McpLimits {
   readonly slowMs?: number;
   /** Time limit for one call, unless the server's configuration sets a `timeout`. */
   readonly callMs?: number;
-  /** Maximum size of a message. A server that sends a larger one is stopped. */
+  /** Maximum size of a message. A server that sends a larger message is stopped. */
   readonly maxMessageBytes?: number;
 }
 

@@ -17,7 +17,7 @@ export interface AnswerReader {
   whole(body: unknown): string | undefined;
   /** Returns true once the protocol's end marker has been read, so nothing more will follow. */
   ended(): boolean;
-  /** Called when the stream has been closed cleanly. Some servers end a complete response this way. */
+  /** Called when the stream has been closed cleanly, which is how some servers end a complete response. */
   closed(): void;
   providerError(): ProviderError | undefined;
   answer(): CompleteAnswer;

@@ -350,7 +350,7 @@ describe("an interrupted response", () => {
 });
 
 describe("a server that sends its response byte by byte", () => {
-  /** Sends the piece over and over, always before a limit of 100 ms without a byte expires. */
+  /** Sends the piece over and over, in intervals that are shorter than the limit of 100 ms for a silent server. */
   async function drip(status: number, piece: string): Promise<string> {
     const server = createServer((_, response) => {
       response.writeHead(status, { "content-type": "text/event-stream" });

@@ -177,7 +177,10 @@ function createSchemaFallback({ url, info }: Wire, { answerSchema }: ModelReques
   let wasRefused = false;
   return {
     current: () => schema,
-    /** Returns whether the schema may be the reason for a failure. The next attempt is then sent without it. */
+    /**
+     * Returns whether the schema may be the reason for a failure, in which case the next attempt is sent without the
+     * schema.
+     */
     isRefused({ error }: Failure): boolean {
       if (schema === undefined || (error.code !== "bad_request" && error.code !== "unsupported")) return false;
       schema = undefined;

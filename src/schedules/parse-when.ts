@@ -14,7 +14,7 @@ const groups: Readonly<Record<string, string>> = { day: "*", weekday: "1-5", wee
 const EXAMPLES =
   'Write it like "every day 7:00", "every monday and thursday 18:30", "every weekday 9am", "every 2 hours", "every 15 minutes", or as a cron expression such as "0 7 * * 1-5".';
 
-/** Parses a schedule's times, given in words or as a cron expression. Throws a `UserError` if they are invalid. */
+/** Parses a schedule's times, given in words or as a cron expression. Throws a `UserError` if the times are invalid. */
 export function parseWhen(text: string, timeZone: string): When {
   if (!isTimeZone(timeZone))
     throw scheduleError(

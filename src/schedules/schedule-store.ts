@@ -109,7 +109,7 @@ function readSchedules(path: string): readonly Schedule[] {
   return readEntries(path).filter(isComplete);
 }
 
-/** Returns whether an entry has everything that a schedule needs. The user may have written it. */
+/** Returns whether an entry, which the user may have edited, has everything that a schedule needs. */
 function isComplete(entry: unknown): entry is Schedule {
   if (!isRecord(entry)) return false;
   const { id, text, when, cwd, session, createdAt } = entry;

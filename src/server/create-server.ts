@@ -133,7 +133,7 @@ function createContext(
     }),
     views: new SessionViews(host),
     openStream(outgoing) {
-      // A client that was connected connects again at once. It must not conclude that its parked session has ended.
+      // A client that was connected connects again at once, and must not conclude that its parked session has ended.
       host.refuseIfStopping();
       if (streams >= limits.streams)
         throw problem("too_many_clients", "Too many clients are reading events. Close some, then try again.");

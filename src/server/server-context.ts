@@ -19,6 +19,6 @@ export interface ServerContext {
   readonly control: SessionControl;
   readonly events: ServerEvents;
   readonly views: SessionViews;
-  /** Begins a stream of events. Throws an `HttpProblem` if there are too many. */
+  /** Begins a stream of events. Throws an `HttpProblem` if there are too many streams. */
   openStream(outgoing: ServerResponse): EventStream;
 }

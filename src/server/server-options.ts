@@ -21,7 +21,7 @@ export interface WorkerHub {
   /** Takes over the connection of a worker. The caller has checked the worker's token. */
   accept(request: IncomingMessage, socket: Duplex, head: Buffer): void;
   workers(): readonly RemoteWorker[];
-  /** From now on, refuses workers for which the function returns a reason. */
+  /** Sets a function that is called for each new worker, and that returns the reason if the worker must be refused. */
   guard(refuses: (worker: NewWorker) => string | undefined): void;
   /** Calls the listener on every change. Returns a function that removes the listener. */
   onChange(listener: (worker: RemoteWorker, change: WorkerChange) => void): () => void;
@@ -75,7 +75,7 @@ export interface Limits {
   readonly requestMs: number;
   /** Time after which a connection on which the client has sent nothing is closed. */
   readonly silentMs: number;
-  /** Maximum number of connections. Clients that have not sent a valid token get half of them. */
+  /** Maximum number of connections, half of which are available to clients that have not sent a valid token. */
   readonly connections: number;
   /** Maximum number of concurrent event streams. */
   readonly streams: number;

@@ -25,8 +25,8 @@ export function rulesOf({ permissions }: Record<string, unknown>, { scope, path:
 }
 
 /**
- * Returns the line of the last key or string in `path` that occurs in the text. Each element is searched for after the
- * previous one.
+ * Returns the line of the last key or string in `path` that occurs in the text. The search for each element starts
+ * where the previous element was found.
  */
 export function lineOf(text: string, path: readonly string[]): number {
   let position = 0;

@@ -10,7 +10,7 @@ import { readSettingsFile, type SettingsLocations, settingsFiles } from "./setti
 
 export interface LoadSettingsOptions extends SettingsLocations {
   readonly environment?: Readonly<Record<string, string | undefined>> | undefined;
-  /** Settings from the command line or the embedding program. They override every file except managed ones. */
+  /** Settings from the command line or the embedding program, which override every file except managed ones. */
   readonly flags?: Settings | undefined;
   /** Whether the user trusts `cwd`. If not, only the `deny` and `ask` rules in its files take effect. */
   readonly trusted?: boolean | undefined;

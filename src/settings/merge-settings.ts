@@ -79,7 +79,7 @@ function addLayer(branch: Branch, values: Readonly<Record<string, unknown>>, { s
   }
 }
 
-/** Returns the first key of an object in a list and its value, by which it is found in the text. */
+/** Returns the first string in an object and its key, with which the line of the object can be found in the text. */
 function distinctive(item: Readonly<Record<string, unknown>>): readonly string[] {
   const [key, value] = Object.entries(item).find(([, each]) => typeof each === "string") ?? [];
   return key === undefined ? [] : [key, String(value)];

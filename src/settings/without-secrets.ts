@@ -1,7 +1,7 @@
 import type { SettingsOrigin } from "../protocol/index.ts";
 
 interface Hiding {
-  /** Whether to show environment variables. A person who trusts a directory must see them. */
+  /** Whether to show environment variables, which a person who trusts a directory must see. */
   readonly showEnv?: boolean | undefined;
 }
 

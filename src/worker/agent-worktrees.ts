@@ -49,7 +49,7 @@ export function createAgentWorktrees(owner: WorktreeOwner, sandbox: Sandbox): Ag
   };
 }
 
-/** Opens an agent's worktree. Creates it if it does not exist. The agent works in `worktree.directory`. */
+/** Opens an agent's worktree, or creates the worktree if it does not exist. The agent works in `worktree.directory`. */
 export function openAgentWorktree(
   owner: WorktreeOwner,
   { agentId, cwd, scratch, now }: AgentWorktreeRequest,

@@ -40,7 +40,7 @@ export interface LocalWorkerOptions {
   readonly root: string;
   /** State directory, with settings and trust. */
   readonly home: string;
-  /** State directory from the environment. Records of protected files are kept there for all sessions. */
+  /** State directory from the environment, where records of protected files are kept for all sessions. */
   readonly state: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;

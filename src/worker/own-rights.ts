@@ -111,7 +111,7 @@ export interface UsableDirectories {
 export function ownPolicy({ loaded }: OwnRights, { roots, readable, memories }: UsableDirectories): Policy {
   const { defaultMode } = loaded.settings.permissions ?? {};
   return {
-    // In other modes, people can approve calls that no rule denies. The server reports whether they have done so.
+    // In other modes, the user can approve calls that no rule denies. The server reports which calls were approved.
     mode: defaultMode === "dontAsk" ? "dontAsk" : "default",
     pool: [],
     rules: [...loaded.rules, ...memories.flatMap(memoryRules)],

@@ -86,7 +86,7 @@ const addresses: ReadonlySet<string> = new Set([
   ...["GOPROXY", "NPM_CONFIG_REGISTRY", "PIP_INDEX_URL", "UV_INDEX_URL"],
 ]);
 
-/** Names of harmless variables, in upper case. None of them makes a program run another program. */
+/** Names of harmless variables, in upper case. No variable in this list makes a program run another program. */
 const harmless: ReadonlySet<string> = new Set([
   // Variables about the user, the terminal and the system.
   ...["LC_ALL", "LC_CTYPE", "LC_COLLATE", "LC_MESSAGES", "LC_MONETARY", "LC_NUMERIC", "LC_TIME", "LC_ADDRESS"],

@@ -94,7 +94,7 @@ function isAlive(pid: number): boolean {
   }
 }
 
-/** Returns the directory of Retinue's own `git`. All workspaces in this process share it. */
+/** Returns the directory of Retinue's own `git`, which all workspaces in this process share. */
 function directoryOfGit(): string {
   if (created !== undefined && existsSync(join(created, "git"))) return created;
   sweepLeftovers();

@@ -120,8 +120,8 @@ function readOutput(started: StartedProcess, onOutput: SpawnOptions["onOutput"])
       for (let checks = 0; open && silent < QUIET_CHECKS && checks < DRAIN_CHECKS; ) {
         const before = chunks;
         await wait(CHECK_MS);
-        // On a busy machine, the interval can pass before Node has read output that was already written. Node reads it
-        // before this promise resolves.
+        // On a busy machine, the interval can pass before Node has read output that was already written. Node reads
+        // that output before this promise resolves.
         await nextImmediate();
         if (paused) continue;
         checks += 1;

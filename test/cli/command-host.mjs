@@ -50,7 +50,7 @@ async function run({ words, cwd, environment, input }) {
   return { code: code ?? 0, signal: null, ...text };
 }
 
-/** Loads a bundle again. V8 compiles it only once. */
+/** Loads a bundle again, although V8 compiles the bundle only once. */
 function load(name) {
   const bundle = bundles[name];
   const file = join(directory, `${name}.cjs`);

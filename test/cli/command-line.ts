@@ -34,11 +34,11 @@ export interface StartOptions extends Place {
   readonly environment?: Readonly<Record<string, string>>;
   /** Content of standard input; empty by default. */
   readonly input?: string;
-  /** Program to run instead of the built one. */
+  /** Program to run instead of the built program. */
   readonly program?: string;
   /** User to run as instead of the user who runs the tests. */
   readonly uid?: number | undefined;
-  /** Command to run instead. Retinue's command line is appended to it as arguments. */
+  /** Command to run instead of Retinue, with Retinue's command line as its last arguments. */
   readonly through?: readonly string[];
 }
 

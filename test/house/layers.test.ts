@@ -55,7 +55,10 @@ const targets = [
   "src/runs/planted-good.ts",
 ];
 
-/** `npm run check` checks all modules. These few are enough to show that real source files are found. */
+/**
+ * Modules to check. A few modules are enough to show that real source files are found, because `npm run check` checks
+ * all of them.
+ */
 const realModules = ["protocol", "lib", "ports", "loop", "hooks"];
 
 interface Cruise {

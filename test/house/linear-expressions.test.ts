@@ -35,8 +35,8 @@ interface Expression {
 }
 
 /**
- * Matches a line of code that may contain a regular expression with an unlimited repetition. Most files have none, and
- * parsing them takes seconds.
+ * Matches a line of code that may contain a regular expression with an unlimited repetition. Files without such a line
+ * are not parsed, because parsing all files takes seconds.
  */
 const CANDIDATE = /^(?!\s*(?:\*|\/\*|\/\/)).*\/.*(?:[*+]|,\}).*\//m;
 

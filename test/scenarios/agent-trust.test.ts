@@ -32,7 +32,7 @@ function newPlace() {
     mkdirSync(join(cwd, ".agents/agents"), { recursive: true });
     writeFileSync(join(cwd, ".agents/agents/guard.md"), agent(trace));
   };
-  /** Opens a session as the command line does. Its main agent delegates to the agent at every prompt. */
+  /** Opens a session as the command line does. The session's main agent delegates to the agent at every prompt. */
   const open = async ({ trust = false, ...options }: { trust?: boolean } & SessionOptions = {}) => {
     const loaded = loadProjectSettings({ ...place, trust });
     const cast = createCast({ MAIN: [...main, ...main, ...main], CHILD: [...child, ...child, ...child] });

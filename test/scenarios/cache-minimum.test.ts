@@ -61,7 +61,7 @@ it.each([
   expect(second.arrivedAt).toBeLessThanOrEqual(first.firstByteAt ?? 0);
 });
 
-/** Runs a main agent that starts two identical agents at once. `hold` delays the answer to the first of them. */
+/** Runs a main agent that starts two identical agents at once. `hold` delays the answer to the first agent. */
 async function delegateTwice(model: string, hold: (server: ApiServer) => Promise<unknown>, agent = "general-purpose") {
   const calls = ["Look.", "See."].map((prompt) => taskCall(agent, prompt));
   const { requests } = await run(model, async ({ ordinal }, server) => {

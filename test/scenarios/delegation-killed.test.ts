@@ -12,7 +12,9 @@ afterAll(() => {
   for (const place of places) place.remove();
 });
 
-/** The agent does not exist until its server has started. The first time, the server never finishes starting. */
+/**
+ * An agent that does not exist until its MCP server has started. The first time, the server never finishes starting.
+ */
 const agents = JSON.stringify({
   served: {
     description: "Has a server. Use when something must be served.",

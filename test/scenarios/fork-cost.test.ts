@@ -10,7 +10,8 @@ describe("three forks of a conversation of 62,000 tokens", () => {
     const isAbout = (tokens: number, expected: number) => expect(Math.abs(tokens / expected - 1)).toBeLessThan(0.001);
     isAbout(parent.prompt, 60_000);
     isAbout(shared, 62_000);
-    // The answer was output and is not in the cache yet. The first fork writes it, together with the placeholders.
+    // The main agent's answer was output and is not in the cache yet. The first fork writes it to the cache, together
+    // with the placeholders.
     expect(first?.read).toBe(parent.prompt);
     const directive = (first?.prompt ?? 0) - shared;
     isAbout(first?.written ?? 0, shared - parent.prompt + directive);

@@ -286,7 +286,7 @@ describe("instruction files that change while a session is open", () => {
     await ask();
     expect(told(2)).toContain(`their instructions no longer apply: ${root}/work/CLAUDE.md.`);
     expect(told(2)).not.toContain("Use spaces.");
-    // The main agent keeps its head because of the cache. The third prompt's subagent has a new one.
+    // The main agent keeps its head because of the cache, but the subagent of the third prompt has a new head.
     const spaces = [false, false, false, true, false];
     expect(contexts.map((context) => context.includes("Use spaces."))).toEqual(spaces);
     await ask();

@@ -158,7 +158,7 @@ it("a session that is resumed on another server gets the result of the call that
   const same = await connected;
   const parts = { MAIN: [{ text: "Continued." }] };
   const resuming = open(parts, { at, remote: same, transcript, resume: transcript.sessionId });
-  // The first server has given up. For it, the outcome is unknown.
+  // The first server has given up, and has recorded the outcome as unknown.
   expect((await run).facts.unknown).toHaveLength(1);
   writeFileSync(join(at.cwd, "go"), "");
   const second = await resuming;

@@ -123,7 +123,7 @@ const flags = ["--permission-mode", "bypassPermissions", "--output-format", "str
 async function startAndWait(place: Place, server: ApiServer): Promise<Started> {
   const { child, ended } = startCommandLine({ place, url: server.url, args: ["-p", "Start it.", ...flags] });
   while (!existsSync(join(place.cwd, "ready")) && child.exitCode === null) await wait(10);
-  // The shell has started. Wait until the number of its processes no longer changes.
+  // The shell has started. Wait until the number of processes that it runs no longer changes.
   let processes = 0;
   for (let seen = -1; seen !== processes || processes < 3; await wait(150)) {
     seen = processes;
@@ -151,7 +151,7 @@ async function resume(place: Place, server: ApiServer, sandbox: "off" | "auto"):
   return code === 0 ? violations : [...violations, `the resume ended with ${code}: ${stderr}`];
 }
 
-/** Returns the processes that are still running after five seconds. Returns earlier if none is left. */
+/** Returns the processes that are still running after five seconds, or returns earlier if no process is left. */
 async function afterFiveSeconds(place: Place): Promise<number[]> {
   const deadline = performance.now() + 5_000;
   while (livingIn(place).length > 0 && performance.now() < deadline) await wait(20);

@@ -7,7 +7,10 @@ import { seededRandom } from "../reliability/seeded-random.ts";
 import { planWork, type Random, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
-/** Q5 at the command line: a damaged session continues, or is refused with a message. None of its bytes are deleted. */
+/**
+ * Q5 at the command line: a damaged session continues, or is refused with a message. No bytes of the session's files
+ * are deleted.
+ */
 export const damage: Campaign = (options) => runSeeds(options, damageAndResume);
 
 async function damageAndResume(seed: number): Promise<Verdict> {
@@ -37,7 +40,10 @@ async function damageAndResume(seed: number): Promise<Verdict> {
   }
 }
 
-/** Whether the file still begins with the same bytes. Its incomplete last line may be in a separate file instead. */
+/**
+ * Returns whether the bytes of a damaged file were kept: all of them in the file itself, or an incomplete last line in
+ * a separate file.
+ */
 function isKept(transcript: string, bytes: Buffer): boolean {
   const now = readFileSync(transcript);
   if (now.subarray(0, bytes.length).equals(bytes)) return true;

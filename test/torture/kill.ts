@@ -65,7 +65,7 @@ function chooseKill(random: Random, steps: number): Kill {
 
 interface Life {
   readonly kill?: Kill;
-  /** Prompt for the resumed session. Without one, it continues its unfinished work. */
+  /** Prompt for the resumed session. Without a prompt, the session continues its unfinished work. */
   readonly words?: readonly string[];
 }
 

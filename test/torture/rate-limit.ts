@@ -59,7 +59,10 @@ async function oneFamily(seed: number): Promise<Verdict> {
   }
 }
 
-/** Skips the first burst, when the agents do not know the limit yet. On a busy machine, it lasts several windows. */
+/**
+ * Skips the first burst, when the agents do not know the limit yet. On a busy machine, this burst lasts several
+ * windows.
+ */
 function afterBurst(refusals: readonly number[]): readonly number[] {
   const first = refusals.findIndex((refused) => refused > 0);
   const isOver = refusals.findIndex((refused, window) => window > first && refused <= 1);

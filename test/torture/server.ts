@@ -45,8 +45,8 @@ async function killServerAndWorker(seed: number): Promise<Verdict> {
     if (transcript === undefined) return { violations: ["there is no transcript"], work: {} };
     const { requests } = api;
     const checked = checkInvariants({ place: there, transcript, requests, forbidden: FORBIDDEN, ends: "done" });
-    // If the server was killed after the work was done, nothing opens the session again. Its lock blocks no other
-    // process.
+    // If the server was killed after the work was done, the session is not opened again, and its lock file remains. A
+    // lock whose owner is dead blocks no other process.
     const isFree = lockOwner(join(transcript.replace(/\.jsonl$/, ""), "lock")) === undefined;
     const found = checked.violations.filter((each) => !(isFree && each === "I8 the lock still exists"));
     const violations = [...(isLate ? ["the work was not done in time"] : []), ...found];

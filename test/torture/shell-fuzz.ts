@@ -124,7 +124,7 @@ async function judgeAll(lines: readonly string[], place: RunPlace): Promise<Judg
     try {
       const decision = await judge(command, place);
       if (place.sandboxed && (await isWidened(command, place)))
-        crashed.push(`allowed with write access together with a command that a rule allows: ${command}`);
+        crashed.push(`would get write access because a rule allows another command in the same line: ${command}`);
       if (decision.effect !== "allow") continue;
       allowed.push(command);
       if (decision.readsOnly !== true) crashed.push(`allowed, but would not run read-only: ${command}`);

@@ -105,7 +105,7 @@ function furnish({ root, home, canary }: Pick<Stage, "root" | "home" | "canary">
   put(join(root, "opts/--output=glob.txt"), "a\n");
   put(join(root, "opts/-exec"), "a\n");
   put(join(root, "odd/a ..b"), "a\n");
-  // The only name with one character. It ends the command of `find -exec`.
+  // The only name with one character; as an argument of `find -exec`, it ends the command.
   put(join(root, ";"), "a\n");
   put(join(root, ".env"), hidden);
   put(join(root, "sub/.env"), hidden);

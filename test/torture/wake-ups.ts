@@ -112,7 +112,7 @@ function checkWords(family: Family, nursery: Nursery): { violations: string[]; r
   return { violations, read };
 }
 
-/** Whether an agent was stopped. A message to it is then in its transcript, to be read when it is resumed. */
+/** Returns whether an agent was stopped. Messages to a stopped agent stay in its transcript until it is resumed. */
 function wasStopped(family: Family, name: string): boolean {
   const lines = [...family.values()].find(([first]) => first?.type === "agent.created" && first.name === name);
   const last = lines?.findLast(({ type }) => type !== "run.cleaned");

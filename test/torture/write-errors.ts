@@ -8,8 +8,8 @@ import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 /**
  * Q3, enumerated: the n-th write to the transcript or its log, and two more after it, fail. With a full disk, the run
- * continues when there is space. With a broken disk, it ends with a message and can be resumed. The seed chooses n and
- * the error.
+ * continues when there is space. With a broken disk, the run ends with a message and can be resumed. The seed chooses n
+ * and the error.
  */
 export const writeErrors: Campaign = async (options) => {
   if (spawnSync("strace", ["-V"]).status !== 0) {

@@ -124,7 +124,7 @@ function startText({ url, link, file, projects }: RunningServer): string {
   return `Serving on ${url}\n${list}\nOpen this link. It works once, and contains a token that allows everything:\n  ${link}\n\nThe token for other programs is in ${file}. It can't approve calls.\n`;
 }
 
-/** Resolves at the first signal that asks the process to end. A second signal ends it immediately. */
+/** Resolves at the first signal that asks the process to end. A second signal ends the process immediately. */
 function nextSignal(): Promise<void> {
   return new Promise((resolve) => {
     for (const signal of stopSignals) {

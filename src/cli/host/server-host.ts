@@ -16,9 +16,9 @@ interface ServerHostOptions {
 
 interface ServerConnection {
   readonly client: Client;
-  /** Whether the token may have the `approve` scope. The token in `server.json` never has it. */
+  /** Whether the token may have the `approve` scope, which the token in `server.json` never has. */
   readonly mayApprove: boolean;
-  /** Waits for the server's response for a limited time. Converts its errors to errors for the user. */
+  /** Waits for the server's response for a limited time, and converts the server's errors to errors for the user. */
   asked<Value>(promise: Promise<Value>): Promise<Value>;
   /** Converts an error from the server to an error for the user. */
   explain(error: unknown): unknown;
@@ -122,7 +122,7 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
 /** Time to wait for a server's response. */
 const RESPONSE_MS = 10_000;
 
-/** Waits for a promise. Rejects with another error if it takes too long. */
+/** Waits for a promise, and rejects with its own error if the promise takes too long to settle. */
 async function withinTime<Value>(promise: Promise<Value>, tooLate: () => Error): Promise<Value> {
   let timer: NodeJS.Timeout | undefined;
   const late = new Promise<never>((_, reject) => {

@@ -75,7 +75,7 @@ interface Asking {
   readonly agents: TerminalApprovalsOptions["agents"];
 }
 
-/** Returns the user's answer. Returns undefined if the request no longer needs one. */
+/** Returns the user's answer; undefined if the request no longer needs an answer. */
 async function askOnTerminal(question: ApprovalQuestion, asking: Asking): Promise<ApprovalAnswer | undefined> {
   const { agents, prompt, signal } = asking;
   const by = userName();

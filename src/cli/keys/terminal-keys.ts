@@ -23,11 +23,13 @@ interface KeyOptions {
   readonly input: TerminalInput;
   /** Sends the signal to every process that the terminal itself would send it to. */
   readonly onSignal: (name: NodeJS.Signals) => void;
-  /** Returns whether this process may use the terminal now. The system stops background processes that use it. */
+  /**
+   * Returns whether this process may use the terminal now. The system stops background processes that use the terminal.
+   */
   readonly isForeground: () => boolean;
   /**
    * Registers a listener that is called when this process continues after it was stopped. Returns a function that
-   * removes it.
+   * removes the listener.
    */
   readonly onContinued: (listener: () => void) => () => void;
 }

@@ -25,9 +25,9 @@ interface PromptOptions {
   readonly more: () => string;
 }
 
-/** Asks the user for input on a terminal. Reads all keys until it is closed. */
+/** Asks the user for input on a terminal. Reads all keys until `close` is called. */
 export interface TerminalPrompt {
-  /** Prints text that explains the next input. Resolves when it has been written. */
+  /** Prints text that explains the next input. Resolves when the text has been written. */
   show(text: string): Promise<void>;
   /** Waits until one of the keys is pressed, and returns that key. `keys` maps each key to its label. */
   key(keys: Readonly<Record<string, string>>, signal: AbortSignal): Promise<string | undefined>;

@@ -109,8 +109,8 @@ export async function printRun(options: PrintOptions, leaving?: Leaving): Promis
 const SAME_PRESS_MS = 200;
 
 /**
- * Calls `stop` for the first signal. The next one calls `onExit` and ends the process immediately. The returned
- * function returns the exit code for the signal that was received, if any.
+ * Calls `stop` for the first signal. For the second signal, calls `onExit` and ends the process immediately. The
+ * returned function returns the exit code for the signal that was received, if any.
  */
 function onStopSignal(stop: (signal: StopSignal) => void, onExit: () => void): () => number | undefined {
   let first: { readonly signal: StopSignal; readonly at: number } | undefined;

@@ -11,7 +11,7 @@ interface Kept {
 export class FileCache {
   private readonly kept = new Map<string, Kept>();
 
-  /** Returns the cached value for this file. Calls `read` first if there is none or the file has changed. */
+  /** Returns the cached value for this file. Calls `read` first if the file is not in the cache or has changed. */
   get<Value>(path: string, read: () => Value): Value {
     const stat = statSync(path, { throwIfNoEntry: false });
     if (stat === undefined) {

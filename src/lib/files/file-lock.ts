@@ -95,7 +95,7 @@ export async function withFileLock<Result>(
   }
 }
 
-/** The most recent call for each file. Each call starts when the previous one has settled. */
+/** The most recent call for each file. The next call for the file waits until this call has settled. */
 const lastCalls = new Map<string, Promise<void>>();
 
 async function lockAndRun<Result>(file: string, work: () => Promise<Result>, waitMs: number): Promise<Result> {

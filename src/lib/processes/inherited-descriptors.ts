@@ -21,8 +21,8 @@ export function replaceInherited(): readonly ("ignore" | number)[] {
 }
 
 /**
- * Closes the descriptors above this process's limit, because nothing can replace them: starting a process would fail.
- * They were opened before the limit was lowered. Returns the others.
+ * Closes the descriptors above this process's limit, which were opened before the limit was lowered. They can't be
+ * replaced, because starting a process would fail. Returns the others.
  */
 function replaceable(descriptors: readonly number[]): readonly number[] {
   const limit = descriptorLimit();

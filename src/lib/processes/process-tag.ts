@@ -74,8 +74,8 @@ function withParents(info: ProcessInfo): readonly ProcessInfo[] {
 }
 
 /**
- * Returns true if this process belongs to another process's session. The other process may have ended. Processes that
- * `startProcess` starts, and their children, can't enter the session of the process that started them.
+ * Returns true if this process belongs to another process's session, even if the other process has ended. Processes
+ * that `startProcess` starts, and their children, can't enter the session of the process that started them.
  */
 export function isInSessionOf({ host, boot, startTime, session }: ProcessIdentity): boolean {
   const own = readProcess(process.pid)?.session;

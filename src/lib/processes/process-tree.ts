@@ -47,7 +47,7 @@ const killRounds = 60;
 
 /**
  * Kills the processes that `find` returns until none is left, because they may fork while being killed. Skips processes
- * that it can't kill.
+ * that can't be killed.
  */
 async function killAll(find: () => Finding, group?: number): Promise<ProcessInfo[]> {
   const seen = new Map<number, ProcessInfo>();
@@ -99,7 +99,9 @@ function findTree({ tag, root }: Tree): Finding {
 /** Pid of the parent of all kernel threads. Kernel threads have no environment. */
 const kernelThreads = 2;
 
-/** Adds children that were started with a cleared environment. Finds them only while their parents are alive. */
+/**
+ * Adds children that were started with a cleared environment, which can be found only while their parents are alive.
+ */
 function addDescendants(found: Map<number, ProcessInfo>, all: ReadonlyMap<number, ProcessInfo>): void {
   if (found.size === 0) return;
   let before = -1;

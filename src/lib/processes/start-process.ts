@@ -35,13 +35,13 @@ export interface StartedProcess {
   /** Undefined if the process could not be started. */
   readonly pid: number | undefined;
   readonly startTime: number | undefined;
-  /** The last of the process's tags. It is unique to the process tree. */
+  /** The last of the process's tags, which is unique to the process tree. */
   readonly tag: string;
   /** Standard input; undefined unless `stdinOpen` is set. */
   readonly stdin: Writable | undefined;
   readonly stdout: Readable;
   readonly stderr: Readable;
-  /** Settles when the process itself has ended. Its children may still hold the output open. Never rejects. */
+  /** Settles when the process itself has ended, even if its children still hold the output open. Never rejects. */
   readonly exit: Promise<ProcessExit>;
   /** Settles when the process has ended and its output is closed. Never rejects. */
   readonly closed: Promise<ProcessExit>;

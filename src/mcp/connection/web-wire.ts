@@ -75,7 +75,7 @@ function failBrokenStreams(transport: StreamableHTTPClientTransport): void {
   transport.send = (message, options) => {
     if (!("id" in message) || !("method" in message) || message.id === undefined) return send(message, options);
     const { id } = message;
-    // Also called after a complete response. In that case, the SDK ignores this error.
+    // This function is also called after a complete response, when the SDK ignores the error.
     const onRequestStreamEnd = () => {
       const error = { code: BROKEN_OFF, message: "the connection was closed before the response was complete" };
       transport.onmessage?.({ jsonrpc: "2.0", id, error });

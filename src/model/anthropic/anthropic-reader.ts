@@ -189,7 +189,8 @@ function openBlock(start: AnthropicBlock, { raw, call }: { raw: string; call: nu
 const kinds: Readonly<Record<string, OpenBlock["kind"]>> = { text: "text", thinking: "thinking", tool_use: "call" };
 
 /**
- * Returns the input in the start event. Some compatible servers send the whole input there instead of `{}` and deltas.
+ * Returns the input in the start event, in which some compatible servers send the whole input instead of `{}` and
+ * deltas.
  */
 function startingInput(start: AnthropicBlock, raw: string): string {
   if (start.input === undefined || start.input === null || Object.keys(start.input).length === 0) return "";
@@ -247,7 +248,7 @@ function usageOf(tokens: AnthropicUsage, lifetime: CacheLifetime | undefined): U
   };
 }
 
-/** The fields of the Messages dialect that are read. Any of them may be missing, whatever the documentation says. */
+/** The fields of the Messages dialect that are read. Any field may be missing, whatever the documentation says. */
 interface AnthropicEvent {
   readonly type?: string;
   readonly index?: number;

@@ -177,7 +177,10 @@ function searchPrompt({ provider, model }: WireModelOptions, query: string, doma
   return { head, messages: () => messages, body: () => [body] };
 }
 
-/** Returns the filter for the API, which accepts only one of the two lists. The tool filters the results by both. */
+/**
+ * Returns the filter for the API, which accepts only one of the two lists. The tool then filters the results by both
+ * lists.
+ */
 function domainFilter({ allowedDomains, blockedDomains }: Domains): object {
   if (allowedDomains.length > 0) return { allowed_domains: allowedDomains };
   return blockedDomains.length > 0 ? { blocked_domains: blockedDomains } : {};

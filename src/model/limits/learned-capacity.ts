@@ -7,11 +7,10 @@
  *
  * - The assumption is proven if three times that number of requests are accepted this way, or if nothing in flight ends
  *   and the provider keeps refusing requests at that number.
- * - It is disproved if a request is refused below the capacity, or accepted beyond it. In that case, the provider limits
- *   the rate.
+ * - It is disproved if a request is refused below the capacity, or accepted beyond it, which shows that the provider
+ *   limits the rate.
  *
- * Each period risks one request to test the assumption. This request replaces the one that would have tried a higher
- * rate.
+ * Each period risks one request to test the assumption, instead of the request that would have tested a higher rate.
  */
 export interface LearnedCapacity {
   /** Maximum number of requests in flight; infinite if no capacity is assumed. */

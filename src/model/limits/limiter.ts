@@ -40,7 +40,7 @@ export interface Pass {
   leave(end: PassEnd): void;
 }
 
-/** How a request ended. After `waitMs`, its ticket may enter the queue again. */
+/** How a request ended. After `waitMs`, the request's ticket may enter the queue again. */
 export type PassEnd =
   | { readonly kind: "answered" }
   /** The request failed in a way that says nothing about the provider's load. */
@@ -188,7 +188,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
   function overload(sent: Sent, waitMs: number): void {
     pushedBack(sent);
     const [oldest] = undecided;
-    // An older request is also undecided and has not failed so far.
+    // An older request is still undecided, and the provider may accept it.
     if (undecided.has(sent) && oldest !== sent) return;
     const inRow = accepted > overloads.accepted ? 1 : overloads.inRow + 1;
     overloads = { inRow, accepted };
@@ -202,8 +202,8 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     pushedBack(sent);
     refusedAt = now;
     if (sent.period !== period) {
-      // This request was sent before the refusal that ended its period. It only shows that one fewer request was
-      // accepted.
+      // This request was sent before the refusal that ended its period, so its own refusal only means that one request
+      // fewer was accepted in that period.
       if (sent.period === period - 1 && !capacity.isProven()) {
         rate.refusedToo();
         capacity.refusedToo();

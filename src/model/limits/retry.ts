@@ -5,10 +5,10 @@ export interface RetryPolicy {
   readonly maxAttempts: number;
   /** Maximum number of attempts for servers that send invalid responses or none. */
   readonly fewAttempts: number;
-  /** Longest delay after the first attempt. It doubles with every attempt, up to `capMs`. */
+  /** Longest delay after the first attempt. The longest delay doubles with every attempt, up to `capMs`. */
   readonly baseMs: number;
   readonly capMs: number;
-  /** Longest wait that a server can request. A longer one is reported as an error. */
+  /** Longest wait that a server can request. If a server requests a longer wait, that is reported as an error. */
   readonly longestWaitMs: number;
 }
 

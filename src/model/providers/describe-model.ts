@@ -159,7 +159,7 @@ function early(input: number, output: number, [cacheRead, cacheWrite]: Cache): K
   };
 }
 
-/** Describes a model with automatic caching. Its reported usage includes cache writes in the plain input. */
+/** Describes a model with automatic caching, whose reported usage includes cache writes in the plain input. */
 function wide(input: number, output: number, cacheRead: number): KnownModel {
   return {
     window: 1_050_000,

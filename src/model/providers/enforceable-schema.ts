@@ -10,7 +10,7 @@ export function enforceableSchema(schema: JsonSchema): JsonSchema | undefined {
   return schema["type"] === "object" && isEnforceable(schema) ? reduced(schema) : undefined;
 }
 
-/** Keywords that contain schemas or lists. All others are copied or left out. */
+/** Keywords that contain schemas or lists. All other keywords are copied or left out. */
 const nested = new Set(["properties", "items", "anyOf", "oneOf"]);
 const copied = new Set(["type", "description", "title", "enum", "const", "required"]);
 

@@ -9,7 +9,7 @@ export interface ProviderEntry extends ProviderSettings {
   readonly keyRequired: boolean;
 }
 
-/** A provider with everything a request needs. Printing or serializing it never shows the key. */
+/** A provider with everything a request needs. Printing or serializing this object never shows the key. */
 export interface ResolvedProvider {
   readonly name: string;
   readonly dialect: Dialect;

@@ -34,8 +34,8 @@ export interface ResponseHead {
 /** `end` or `failed` is called last, and exactly once unless `drop` or `letGo` is called first. */
 export interface ExchangeListener {
   /**
-   * Called when the request has a connection, or one is being opened. From then on, silence is attributed to the
-   * server.
+   * Called when the request has a connection, or one is being opened. Time before this call is not spent waiting for
+   * the server.
    */
   began(): void;
   /** Called when the operating system has accepted every byte of the request. */

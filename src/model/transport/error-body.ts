@@ -1,4 +1,6 @@
-/** Collects the text of an error response. Some servers compress it, although the request does not allow that. */
+/**
+ * Collects the text of an error response, which some servers compress although the request does not allow compression.
+ */
 export interface ErrorBody {
   add(chunk: Buffer): void;
   /** Returns an empty string if the body can't be decompressed or exceeds the limit. */

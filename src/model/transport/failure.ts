@@ -4,7 +4,8 @@ import type { ProviderInfo } from "../providers/provider-info.ts";
 import type { ResponseHead } from "./connector.ts";
 
 /**
- * Whether to repeat a request. `few`: with fewer attempts than `yes`, for servers that send invalid responses or none.
+ * Whether to repeat a request. `few` allows fewer attempts than `yes`, and is used for servers that send invalid
+ * responses or no response.
  */
 export type Retry = "no" | "few" | "yes";
 
@@ -15,8 +16,9 @@ export interface Failure {
   /** Minimum wait that the server requested. */
   readonly retryAfterMs?: number;
   /**
-   * How the provider pushed back. `refused`: because of its limits, or with a time to wait; this may concern all
-   * requests from this process. `overloaded`: without giving details; this may concern only this request.
+   * How the provider pushed back. `refused`: the provider named a limit or a time to wait, which may apply to all
+   * requests from this process. `overloaded`: the provider gave no details, so the problem may concern only this
+   * request.
    */
   readonly pushback?: "refused" | "overloaded";
 }

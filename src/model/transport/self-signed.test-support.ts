@@ -1,6 +1,9 @@
 import { createSign, generateKeyPairSync } from "node:crypto";
 
-/** Creates a certificate for a host name. Generating it for each test avoids storing a key in the repository. */
+/**
+ * Creates a certificate for a host name. Certificates are generated for each test, so that no key is stored in the
+ * repository.
+ */
 export function selfSigned(host: string): { readonly key: string; readonly cert: string } {
   const { privateKey, publicKey } = generateKeyPairSync("ec", { namedCurve: "prime256v1" });
   const algorithm = sequence(Buffer.from("06082a8648ce3d040302", "hex"));

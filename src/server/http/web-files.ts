@@ -4,7 +4,7 @@ import { extname, join } from "node:path";
 import { gzipSync } from "node:zlib";
 import { errorCode } from "../../lib/index.ts";
 
-/** Files of the web view. They contain no data, so browsers load them without a token. */
+/** Files of the web view, which browsers load without a token, because the files contain no data. */
 export interface WebFiles {
   /** Answers a request for one of the files. Returns false for any other request. */
   answer(incoming: IncomingMessage, outgoing: ServerResponse): boolean;
@@ -65,7 +65,10 @@ const types: Readonly<Record<string, string>> = {
   ".svg": "image/svg+xml",
 };
 
-/** The page may load its own files and call its own server, and nothing else. It never turns text into markup. */
+/**
+ * Content security policy. The page may load its own files and call its own server, but nothing else, and can't turn
+ * text into markup.
+ */
 const policy = [
   "default-src 'none'",
   "script-src 'self'",

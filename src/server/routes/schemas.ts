@@ -20,9 +20,9 @@ import {
   type WrittenAgent,
 } from "../../protocol/index.ts";
 
-// `zod/v4` instead of `zod`, because esbuild leaves out the initialization of the latter in a bundle that also loads it
-// with import(). Requests are strict: the error for an unknown key names it. Responses may get more fields in later
-// versions.
+// This file imports `zod/v4` instead of `zod`, because esbuild leaves out the initialization of `zod` in a bundle that
+// also loads it with import(). Schemas of requests are strict: an unknown key is an error that names the key. Responses
+// may get more fields in later versions.
 
 /** Creates a schema for strings that match a pattern, with a message for those that do not. */
 const matching = (expression: RegExp, error: string) => z.string().regex(expression, { error });

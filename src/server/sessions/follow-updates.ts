@@ -5,7 +5,7 @@ import type { SessionHost } from "./session-host.ts";
 
 interface Following {
   readonly host: SessionHost;
-  /** Position of the last recorded update that was processed. `take` must advance it. */
+  /** Position of the last recorded update that was processed, which `take` must advance. */
   readonly position: { after: number };
   readonly signal: AbortSignal;
   /** Called once, when all earlier recorded updates have been processed. */
@@ -19,7 +19,7 @@ interface Following {
 
 /**
  * Follows a session until it is closed or the signal fires, wherever it is open: a session that another process had
- * open may be opened here, and vice versa. Returns why it was closed.
+ * open may be opened here, and vice versa. Returns why the session was closed.
  */
 export async function followUpdates(
   { id, path }: CatalogSession,

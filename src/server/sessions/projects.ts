@@ -15,8 +15,8 @@ export interface Project {
   /** Real path of the directory on its machine. */
   readonly root: string;
   /**
-   * State directory with its sessions' files. Each worker has its own, because workers' directories may have the same
-   * path.
+   * State directory with its sessions' files. Each worker has its own state directory, because workers' directories may
+   * have the same path.
    */
   readonly home: string;
   /** True if the directory is on a worker that connects to this server. */
@@ -80,7 +80,7 @@ export class Projects {
     return project;
   }
 
-  /** Finds the directory that a new session works in. Throws an `HttpProblem` if there is none. */
+  /** Finds the directory that a new session works in. Throws an `HttpProblem` if no directory matches. */
   choose(name: string | undefined): Project {
     const [first] = this.local;
     const found = name === undefined ? first : this.all().find((project) => project.name === name);

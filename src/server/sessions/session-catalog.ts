@@ -44,7 +44,7 @@ export class SessionCatalog {
       .sort((left, right) => right.updatedAt - left.updatedAt);
   }
 
-  /** Finds a session by its complete id. Throws an `HttpProblem` if no served directory has it. */
+  /** Finds a session by its complete id. Throws an `HttpProblem` if no served directory has such a session. */
   find(id: SessionId): CatalogSession {
     const found = this.all().find((session) => session.id === id);
     if (found === undefined) throw unknownSession(id);

@@ -143,7 +143,8 @@ export class SessionControl {
 
   /**
    * Resumes the sessions that were working when the last server stopped, a few at a time. For sessions that `isResumed`
-   * excludes, only stores their cost. Until that is done, clients that use one of them have to wait. Never rejects.
+   * excludes, only stores their cost. Clients that use one of these sessions have to wait until its cost is stored.
+   * Never rejects.
    */
   async resumeAll(
     sessions: readonly CatalogSession[],

@@ -95,7 +95,7 @@ export class SessionHost {
     return opening;
   }
 
-  /** Uses a session, which is opened first if necessary. It stays open until `action` has settled. */
+  /** Uses a session, which is opened first if necessary and stays open until `action` has settled. */
   async use<Result>(place: SessionPlace, action: (served: ServedSession) => Promise<Result>): Promise<Result> {
     for (;;) {
       this.refuseIfStopping();

@@ -160,7 +160,7 @@ function readFields(value: unknown): BodyFields {
   };
 }
 
-/** Finds the fields without parsing the body. This works because quotes inside a JSON string would be escaped. */
+/** Finds the fields without parsing the body, which is possible because quotes inside a JSON string are escaped. */
 function scanFields(body: Buffer): BodyFields {
   const holds = (key: string) => body.includes(`"${key}":true`) || body.includes(`"${key}": true`);
   const at = body.indexOf('"model"');

@@ -117,7 +117,7 @@ export type Fault =
 
 /**
  * A fault and the model calls that it affects. Calls are numbered from 1, or chosen with the probability `chance`,
- * determined by the seed. Steps are used up in the same way as with a step's own faults.
+ * determined by the seed. A fault uses up a step in the same cases as one of the step's own faults.
  */
 export type PlannedFault = { fault: Fault } & (
   | { first: number }
@@ -261,7 +261,7 @@ export type ApiServerOptions = {
   cache?: CacheOptions;
   faults?: readonly PlannedFault[];
   record?: "full" | "light";
-  /** The only accepted key. By default any key is accepted, but a request without one is rejected. */
+  /** The only accepted key. By default any key is accepted, but a request without a key is rejected. */
   apiKey?: string;
   /** False to accept requests without a key, as local servers do. */
   requireKey?: boolean;

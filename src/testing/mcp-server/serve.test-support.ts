@@ -1,4 +1,4 @@
-// An MCP server on standard input and output. Its argument determines how it behaves: `serve '{"crashAtCall": 2}'`.
+// An MCP server on standard input and output. The argument describes the server's faults: `serve '{"crashAtCall": 2}'`.
 import { spawn } from "node:child_process";
 import { createInterface } from "node:readline";
 import { createMcpServer, type McpBehavior, type McpMessage } from "./mcp-server.test-support.ts";

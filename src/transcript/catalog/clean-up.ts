@@ -22,7 +22,7 @@ export interface CleanUpOptions {
   /** Number of days after which untouched sessions are deleted. 0 disables the clean-up. */
   readonly days: number;
   readonly now: number;
-  /** Called before each session. If it returns false, the clean-up ends. */
+  /** Called before each session. If this function returns false, the clean-up ends. */
   readonly hasTime?: () => boolean;
 }
 

@@ -35,7 +35,7 @@ export function sweepDeleted(place: Omit<SessionPlace, "sessionId">): void {
   }
 }
 
-/** Prefix of deleted sessions. No session id can start with it. */
+/** Prefix of deleted sessions, with which no session id can start. */
 const PREFIX = ".deleted-";
 
 function remove({ transcript, directory, deleted, projectDirectory }: SessionPaths): void {

@@ -47,8 +47,8 @@ export function findSession({ id, ...search }: SessionSearch & { readonly id: st
 }
 
 /**
- * Returns the most recently written session that has had a run. Reads only the start of each file, because a run can't
- * start before the session is found.
+ * Returns the most recently written session that has had a run. Reads only the start of each file, because a run has to
+ * wait for the result.
  */
 export function latestSessionId(search: SessionSearch): SessionId | undefined {
   const byTime = sessionPlaces(search)

@@ -42,7 +42,7 @@ const SHARED_MS = 1_000;
  */
 export function createFeed(source: LineSource): OpenFeed {
   const readers = new Set<Reader>();
-  /** Number of the last line of each agent that has written a line while the feed had readers. */
+  /** Number of each agent's last line, for the agents that have written lines while the feed had readers. */
   const newest = new Map<AgentId, number>();
   const drafts = new Drafts();
   let latest: LatestRead | undefined;

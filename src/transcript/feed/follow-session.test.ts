@@ -24,7 +24,7 @@ function textsOf(updates: readonly SessionUpdate[]): string[] {
   return updates.flatMap(({ event }) => ("id" in event ? messagesOf([event]) : [event.type]));
 }
 
-/** Creates a session with lines from two agents. Returns it with the paths of their files. */
+/** Creates a session with lines from two agents. Returns the session and the paths of the agents' files. */
 async function createSession(place: TestPlace) {
   const session = await createTranscript(place.options());
   await session.append("main", notices(2));

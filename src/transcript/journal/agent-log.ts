@@ -32,11 +32,11 @@ export interface AgentLog {
   uncounted: boolean;
   /** Whether this process created the file. */
   isNew: boolean;
-  /** Settles when the last waiting append is done. Later appends wait for it. */
+  /** Settles when the last queued append is done; later appends wait for this promise. */
   tail: Promise<void> | undefined;
-  /** Lines parsed while loading. Kept until they are taken or become outdated. */
+  /** Lines that were parsed while the file was loaded, until a caller takes them or they become outdated. */
   loaded: readonly Line[] | undefined;
-  /** Checkpoint and the lines after it. Set if the checkpoint made it unnecessary to parse the earlier lines. */
+  /** Checkpoint and the lines after it, if the checkpoint made it unnecessary to parse the earlier lines. */
   kept: { readonly checkpoint: Checkpoint; readonly lines: readonly Line[] } | undefined;
   /** Number of lines that the newest checkpoint covers. */
   keptLines: number;
@@ -233,7 +233,7 @@ export function appendTexts(log: AgentLog, texts: readonly string[], files: Open
   }
 }
 
-/** Maximum size of the pending lines in memory, in bytes. Beyond this, the file itself is synced. */
+/** Size in bytes of the pending lines in memory, above which the file itself is synced. */
 const mostPending = 1024 * 1024;
 
 function syncFileNext(log: AgentLog): void {

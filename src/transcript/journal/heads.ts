@@ -17,8 +17,8 @@ export interface HeadsOptions {
 }
 
 /**
- * Stores heads under the hash of their JSON. Keys keep their order. Each head object is saved only once, because agents
- * of the same type share it.
+ * Stores heads under the hash of their JSON, in which keys keep their order. Each head object is saved only once,
+ * because agents of the same type share it.
  */
 export function createHeads({ directory, retry, alsoSync }: HeadsOptions): Heads {
   const saved = new WeakMap<Head, Promise<string>>();

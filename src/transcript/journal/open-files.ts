@@ -12,7 +12,7 @@ export interface FileOwner {
 /** Transcripts that are open for writing. The number of open files is limited, regardless of the number of agents. */
 export interface OpenFiles {
   open(log: FileOwner): AppendFile;
-  /** Closes a file whose state is uncertain. The next `open` opens it again. */
+  /** Closes a file whose state is uncertain. The next `open` opens the file again. */
   drop(log: FileOwner): void;
   /** Returns directories whose new entries were not synced before the files were closed. */
   takeUnsyncedDirectories(): string[];

@@ -39,7 +39,7 @@ export interface TranscriptOptions {
   readonly clock: Clock;
   /** Called once for a problem that waiting may resolve, such as a full disk. */
   readonly onTrouble?: (trouble: Trouble) => void;
-  /** Ends the wait for disk space. Writes to a full disk then reject. */
+  /** Ends the wait for disk space. From then on, writes to a full disk reject. */
   readonly stopWaiting?: AbortSignal | undefined;
   /** Opens files for appending; for tests. */
   readonly openFile?: OpenAppendFile;
@@ -133,7 +133,8 @@ function start(options: TranscriptOptions, { paths, lock, changedDirectories }: 
     problems.push(...recovered.problems);
     for (const log of recovered.logs) logs.set(log.agentId, log);
     logOf(MAIN_AGENT);
-    // After a crash, clients may know lines that a power cut removed. Their numbers must not be used again.
+    // After a crash, clients may know lines that a power cut removed. The numbers of these lines must not be used
+    // again.
     sequence.last = lastNumber(paths) + (lock.tookOver ? SKIPPED_AFTER_CRASH : 0);
   }
 

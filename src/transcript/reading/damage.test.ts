@@ -45,7 +45,7 @@ async function openedWith(content: string | Uint8Array): Promise<{ session: File
   return { session, lines: await session.read("main") };
 }
 
-/** Whether the content ends after a whole line. That line may lack its newline: a cut can fall right before it. */
+/** Returns whether the content ends after a whole line, with or without its newline. */
 function endsWithWholeLine(content: Uint8Array): boolean {
   const last = Buffer.from(content).toString("utf8").split("\n").at(-1) ?? "";
   if (last === "") return true;

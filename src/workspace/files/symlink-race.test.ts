@@ -6,8 +6,8 @@ import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { createLocalWorkspace } from "../local-workspace.ts";
 
 /**
- * Swaps a directory with a symlink to the outside and back, as fast as it can. Only renames, because creating symlinks
- * is slow.
+ * Swaps a directory with a symlink to the outside and back, as fast as it can. Uses only renames, because creating
+ * symlinks is slow.
  */
 const swapper = `
 const { parentPort, workerData } = require("node:worker_threads");

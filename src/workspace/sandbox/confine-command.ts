@@ -110,7 +110,7 @@ function confineReadOnly(
 ): ConfinedCommand {
   const { root } = request;
   const mounts = planReadOnly({ ...places, root }, { ...view, path: request.environment["PATH"] });
-  // Joining the group takes 12 ms. Only root needs it; for everyone else, the shell's own limit applies.
+  // Joining the group takes 12 ms and is necessary only for root; the shell's own limit applies to all other users.
   return {
     ...startIn(
       request,

@@ -6,7 +6,7 @@ import { isWithin } from "../../lib/index.ts";
 export interface SearchBounds {
   readonly entries: number;
   readonly milliseconds: number;
-  /** Maximum number of paths to hide. Each one needs a mount. */
+  /** Maximum number of paths to hide, because each path needs a mount. */
   readonly found: number;
 }
 
@@ -52,7 +52,9 @@ export async function findHidden(
   return found.size > bounds.found ? undefined : [...found];
 }
 
-/** Returns the files that are hard links to a hidden file. Examines files only if such links can exist. */
+/**
+ * Returns the files that are hard links to a hidden file. Examines files only if a hidden file has more than one link.
+ */
 function otherLinks(hidden: ReadonlySet<string>, files: readonly string[]): readonly string[] {
   const linked = new Set(
     [...hidden]

@@ -6,11 +6,11 @@ export interface GitDirectories {
   readonly tree?: string;
   /** Paths that git must be able to write in order to commit. */
   readonly writable: readonly string[];
-  /** Paths that determine which programs git runs, and parts of other checkouts. Some of them may not exist. */
+  /** Paths that determine which programs git runs, and parts of other checkouts, whether they exist or not. */
   readonly readOnly: readonly string[];
   /** The read-only paths that determine which programs git runs. */
   readonly obeyed: readonly string[];
-  /** Files that would redirect git to another directory. Git itself never creates them here. */
+  /** Files that would redirect git to another directory, and that git itself never creates here. */
   readonly forbidden: readonly string[];
   /** Directory of git's hooks. */
   readonly hooks?: string;

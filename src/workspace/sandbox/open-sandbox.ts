@@ -94,8 +94,8 @@ const always = [
   "--unshare-user",
 ];
 /**
- * Options that isolate the sandbox from the system, strictest first. Older versions of bubblewrap support fewer of
- * them.
+ * Options that isolate the sandbox from the system, strictest first. Older versions of bubblewrap do not support all
+ * options.
  */
 function separations(filter: string | undefined): readonly (readonly string[])[] {
   const filtered = filter === undefined ? [] : ["--seccomp", String(FILTER_DESCRIPTOR)];

@@ -78,7 +78,7 @@ const protectedNames = [
   ...[".config/git", ".config/fish", ".config/autostart", ".local/bin"],
 ];
 
-/** Returns paths with keys and passwords. Some of them may not exist. */
+/** Returns paths with keys and passwords, whether they exist or not. */
 export function secretsOf(userHome: string): readonly string[] {
   return [...homeSecrets.map((name) => join(userHome, name)), ...systemSecrets.filter(isReadable)];
 }
@@ -148,7 +148,7 @@ function openSockets(): readonly string[] {
 const ACCEPTS_CONNECTIONS = 0x10000;
 const DATAGRAM = "0002";
 
-/** Paths with keys, tokens, passwords or cookies, relative to the home directory. Commands never see them. */
+/** Paths with keys, tokens, passwords or cookies, relative to the home directory, which commands never see. */
 const homeSecrets = [
   // Keys and host passwords.
   ...[".ssh", ".gnupg", ".netrc", ".pgpass", ".my.cnf", ".mylogin.cnf", ".vault-token", ".config/sops", ".config/age"],

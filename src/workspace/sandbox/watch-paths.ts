@@ -173,7 +173,7 @@ export function checkInterrupted(state: string, tell: (message: string) => void)
     const file = join(directory, name);
     const record = readRecord(file);
     const owner = parseProcessIdentity(record?.process);
-    // Processes on another machine can't be examined. Many such machines were containers that no longer exist.
+    // Processes on another machine can't be examined. Often, the other machine was a container that no longer exists.
     const isOld = Date.now() - (entryAt(file)?.mtimeMs ?? 0) > LONGEST_MS;
     if (!isOld && (record === undefined || owner === undefined || mayBeRunning(owner))) continue;
     const subject = "A command from an earlier session that was killed";

@@ -81,8 +81,8 @@ async function filteredPaths(git: Git): Promise<string[]> {
 }
 
 /**
- * Returns undefined if git does not consider the path to be a file in the working tree. This includes paths that lead
- * through a symlink.
+ * Returns undefined if git does not consider the path to be a file in the working tree, for example because the path
+ * leads through a symlink.
  */
 async function statBelow(root: string, path: string): Promise<Stats | undefined> {
   for (const parent of parentsOf(path)) {

@@ -97,7 +97,7 @@ export function pathBelow(directory: string, path: string): Buffer {
 }
 
 const LIMIT_MS = 120_000;
-/** Time limit for reading the configuration. If it is a pipe, git would wait for a writer. */
+/** Time limit for reading the configuration. If the configuration file is a pipe, git would wait for a writer. */
 const CONFIG_MS = 10_000;
 const ATTEMPTS = 60;
 const LONGEST_OUTPUT = 256 * 1024 * 1024;
@@ -192,7 +192,7 @@ export interface Git {
 export async function openGit(place: GitPlace, { limitMs = CONFIG_MS }: GitCall = {}): Promise<Git> {
   const args = ["config", "-z", "--name-only", "--get-regexp", "^filter\\."];
   const { code, output, told } = await askGit(args, place, { limitMs });
-  // Exit code 1 means that there are no filters. If git fails in any other way, there may be some.
+  // Exit code 1 means that there are no filters. If git fails in any other way, filters may exist.
   if (code !== 0 && code !== 1) throw new UserError(`The git configuration can't be read: ${told}`, { code: "git" });
   const keys = output.toString("utf8");
   // A name that is not UTF-8 can't be passed to git, so the filter can't be disabled.

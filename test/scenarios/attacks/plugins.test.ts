@@ -49,7 +49,7 @@ async function stateOf({ home }: AttackPlace, name: string): Promise<string | un
   return listPlugins(home).find((each) => each.name === name)?.state;
 }
 
-/** Runs a prompt with all enabled plugins. None of their hooks is run. */
+/** Runs a prompt with all enabled plugins, and checks that none of their hooks is run. */
 async function work(place: AttackPlace): Promise<Verdict> {
   const calls = [{ name: "LS", input: { path: "." } }];
   const session = await place.open({ agent: "tester" }, [{ calls }, { text: "Done." }]);

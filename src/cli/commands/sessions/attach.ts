@@ -37,7 +37,10 @@ export async function attach(argv: readonly string[]): Promise<number> {
   return code() ?? exitCodes.succeeded;
 }
 
-/** Returns the only running session. If there is none or several, throws a `UserError` that lists the sessions. */
+/**
+ * Returns the only running session. If no session or several sessions are running, throws a `UserError` that lists
+ * them.
+ */
 async function onlyRunning(host: SessionHost): Promise<HostSession> {
   const open = (await host.list()).filter(({ inUse }) => inUse);
   const busy = open.filter(({ isIdle }) => !isIdle);
@@ -275,7 +278,7 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
   };
 }
 
-/** Runs an action for one line. A damaged line must not hide the others. */
+/** Shows one line and ignores errors, because a damaged line must not hide the other lines. */
 function tolerate(action: () => void): void {
   try {
     action();

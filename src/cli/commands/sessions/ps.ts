@@ -98,7 +98,8 @@ interface ListedAgent {
 const MAX_ENDED = 20;
 
 /**
- * Reads the agents of the given sessions, which must be sorted newest first. Returns those of running sessions first.
+ * Reads the agents of the given sessions, which must be sorted newest first. The agents of running sessions come first
+ * in the result.
  */
 async function readAgents(
   host: SessionHost,
@@ -113,7 +114,7 @@ async function readAgents(
     try {
       agents.push(...(await agentsOf(host, session)));
     } catch (error) {
-      // One session's damaged files must not hide the other sessions. If a server fails, though, none of them can be
+      // One session's damaged files must not hide the other sessions. If a server fails, however, no session can be
       // listed.
       if (error instanceof UserError) throw error;
       unreadable.push(session.id);

@@ -17,7 +17,7 @@ const names = (count: number, from = 0) => Array.from({ length: count }, (_, ind
 
 const minute = 60_000;
 
-/** Creates a cache without a server. Requests can be read from it immediately. */
+/** Creates a cache without a server. Each request can read what earlier requests wrote, without a delay. */
 function bench(options: CacheOptions = {}) {
   const cache = createPrefixCache(options);
   return (body: Record<string, unknown>, now = 0) => {
