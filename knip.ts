@@ -3,7 +3,8 @@ const runByPath = ["@biomejs/biome", "dependency-cruiser", "typescript-native"];
 // Tools resolve these at run time, from a worker thread or as a program, which knip does not recognize either.
 const foundAtRunTime = ["@mozilla/readability", "@vscode/ripgrep", "linkedom", "turndown"];
 
-// Not declared with knip's type, which takes the compiler seconds to load. knip validates it when it runs.
+// This object is not declared with knip's type, which takes the compiler seconds to load. knip validates the object
+// when it runs.
 const config = {
   entry: [
     "src/index.ts",

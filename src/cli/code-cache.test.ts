@@ -157,7 +157,7 @@ describe("compiled code", () => {
   it("is not used for another version of the bundle", async () => {
     const place = createPlace();
     await keepCode(place);
-    // V8 would use it, because it compares only the length of the source.
+    // V8 itself would use the old code, because it compares only the length of the source.
     writeFileSync(place.bundle, readFileSync(place.bundle, "utf8").replace("42", "43"));
     expect(await load(place)).toMatchObject({ target: expect.any(String), exports: { answer: 43 } });
   });

@@ -15,7 +15,10 @@ export function sessionById({ home, id }: { home: string; id: string }): Session
   throw noSession(id, listSessions({ home })[0]?.id);
 }
 
-/** Like `findSession`, but searches a list, newest first. `option` selects the list's host in suggested commands. */
+/**
+ * Finds a session as `findSession` does, but in a list that is sorted newest first. `option` selects the list's host in
+ * suggested commands.
+ */
 export function sessionIn<Session extends { readonly id: SessionId }>(
   all: readonly Session[],
   id: string,

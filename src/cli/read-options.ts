@@ -132,7 +132,7 @@ function checkedValue({ name, value, inlineValue, rawName }: OptionToken, kind: 
   }
   const looksLikeOption = !inlineValue && value !== undefined && /^-[^\d.]/.test(value);
   if (value === undefined || looksLikeOption) {
-    const dash = looksLikeOption ? ` (a value that begins with a dash: --${name}=${value})` : "";
+    const dash = looksLikeOption ? ` (for a value that begins with a dash, use --${name}=${value})` : "";
     throw usageError(`${rawName} needs a value`, `Use ${rawName} ${kind.value}${dash}.`);
   }
   if (inlineValue && /^-[^-]$/.test(rawName) && value.startsWith("=")) {

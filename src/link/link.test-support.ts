@@ -217,7 +217,7 @@ export function toolCall(callId: string, name: string, input: object): ToolCall 
 }
 
 /**
- * Id of the session that tests open. It is new in every process, because a session's processes are found by its id, and
+ * Id of the session that tests open. Each process uses a new id, because a session's processes are found by its id, and
  * several test runs may share a machine.
  */
 export const testSession = `s-${randomUUID()}`;

@@ -37,13 +37,13 @@ export interface RemoteWorker extends WorkerPort {
   /** Identifies the worker's process. Changes when the worker is restarted. */
   readonly instance: string;
   /**
-   * Deletes the files of a deleted session. Rejects if the worker is lost, in which case it deletes the files later on
-   * its own.
+   * Deletes the files of a deleted session. Rejects if the worker is lost, in which case the worker itself deletes the
+   * files later.
    */
   forget(sessionId: SessionId): Promise<void>;
   /**
-   * Cancels the calls of earlier servers that a session is waiting for. Also cancels those that it begins to wait for
-   * before the promise settles, for example while it is being opened.
+   * Cancels the calls of earlier servers that a session is waiting for. Also cancels calls that the session begins to
+   * wait for before the promise settles, for example while the session is being opened.
    */
   cancelRecalled(sessionId: SessionId, until: Promise<unknown>): void;
 }

@@ -50,8 +50,8 @@ export function createServer({ name, config, startMs, callMs, open }: ServerPart
   let opening: Promise<OpenedLink> | undefined;
   let link: Link | undefined;
   /**
-   * Number of restarts left. Only a response from the server resets it, so that a server that exits immediately is not
-   * restarted forever.
+   * Number of restarts left, which is reset only by a response from the server, so that a server that exits immediately
+   * is not restarted forever.
    */
   let restarts = 1;
   let lastReason = "it was never started";

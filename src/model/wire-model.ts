@@ -170,7 +170,10 @@ interface SendOptions extends Pick<AttemptOptions, "onSent" | "onTaken"> {
 /** Models that rejected a request with a schema and accepted it without one, each with the URL of its server. */
 const modelsWithoutSchemas = new Set<string>();
 
-/** Decides whether a request asks the provider to enforce the schema of the answer. Not all servers and models can. */
+/**
+ * Decides whether a request asks the provider to enforce the schema of the answer, which not all servers and models can
+ * do.
+ */
 function createSchemaFallback({ url, info }: Wire, { answerSchema }: ModelRequest) {
   const name = `${url.href} ${info.model}`;
   let schema = answerSchema && !modelsWithoutSchemas.has(name) ? enforceableSchema(answerSchema) : undefined;

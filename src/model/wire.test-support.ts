@@ -109,7 +109,7 @@ export function callerFor(url: string, dialect: Dialect, options: Partial<WireMo
       let over = false;
       const emit = (event: ModelProgress) => {
         if (over) throw new Error("emitted after the end");
-        // Only a run's clocks use these events.
+        // Leaves out events that only the clocks of a run use.
         if (event.type === "waiting" || event.type === "sent") return;
         progress.push(event);
       };

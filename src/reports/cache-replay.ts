@@ -102,7 +102,7 @@ function promptsIn(written: readonly Written[], { lines, parent }: Recorded): re
   const prompts: SentPrompt[] = [];
   for (const [index, { prompt, head, points, continues }] of written.entries()) {
     const before = prompts.at(-1) ?? parent;
-    // A request that adds nothing repeats the previous one.
+    // A request without new points repeats the previous request.
     const end = points.at(-1) ?? before?.end ?? { key: "", bytes: 0 };
     const fingerprint = answers[index]?.fingerprint;
     prompts.push({

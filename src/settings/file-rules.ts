@@ -62,7 +62,7 @@ export function ruleText(entry: unknown): unknown {
 
 export interface CompactRules {
   readonly rules: readonly CompactRule[];
-  /** One message for each invalid entry, naming its key. */
+  /** Messages about invalid entries, each of which names the key. */
   readonly problems: readonly string[];
 }
 

@@ -15,8 +15,8 @@ export interface LoadSettingsOptions extends SettingsLocations {
   /** Whether the user trusts `cwd`. If not, only the `deny` and `ask` rules in its files take effect. */
   readonly trusted?: boolean | undefined;
   /**
-   * Returns the hash of the part of a project's file that the user approved. If absent, the current content is
-   * approved.
+   * Returns the hash of the part of a project's file that the user approved. Without this function, the current content
+   * counts as approved.
    */
   readonly approvedHash?: ProjectTrust["approvedHash"] | undefined;
 }

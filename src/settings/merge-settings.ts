@@ -48,7 +48,7 @@ interface Leaf {
 
 interface Position {
   readonly source: Source;
-  /** Keys that lead to the values. */
+  /** Keys from the top of the settings down to the values. */
   readonly keys: readonly string[];
 }
 

@@ -183,7 +183,7 @@ function withLists(compact: readonly ScopedCompactRule[], file: SettingsText): P
   return { ...nothing, compact, rules, layer: { scope: file.scope, file: file.path, values: { permissions } } };
 }
 
-/** Returns the name of a file in approvals. The name does not depend on the working directory. */
+/** Returns the name under which a file is listed in approvals, which does not depend on the working directory. */
 function nameOf({ path, inside }: SettingsFile): string {
   return inside === undefined ? path : relative(inside, path);
 }

@@ -20,7 +20,7 @@ export interface SessionPaths {
   readonly wal: string;
   readonly lock: string;
   /**
-   * Path to which the transcript is moved first when the session is deleted. From then on, the session no longer
+   * Path to which the transcript is moved first when the session is deleted. Once it is there, the session no longer
    * exists.
    */
   readonly deleted: string;

@@ -5,7 +5,9 @@ import { hashApproval } from "../settings/index.ts";
 /** A project directory that contains an agent file, and what the user approved in that directory. */
 export interface ApprovedDirectory {
   readonly path: string;
-  /** Returns the approved hashes for a part of a file. If absent, the current content is approved. */
+  /**
+   * Returns the approved hashes for a part of a file. Without this function, the current content counts as approved.
+   */
   readonly approvedHashes?: ((kind: string, name: string) => readonly string[]) | undefined;
   /** True if the directory is the workspace, which `retinue trust add` trusts without naming it. */
   readonly isWorkspace: boolean;

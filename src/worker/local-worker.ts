@@ -200,8 +200,8 @@ interface EnvironmentFactsOptions {
 }
 
 /**
- * Creates the facts about the environment of a session's agents. Starts reading the state of the workspace's repository
- * at once.
+ * Collects the facts about the environment of a session's agents. Starts reading the state of the workspace's
+ * repository at once.
  */
 function createEnvironmentFacts(options: EnvironmentFactsOptions): EnvironmentFacts {
   const { root, environment, trusted, sandbox, domains } = options;

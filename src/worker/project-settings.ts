@@ -125,7 +125,7 @@ function directoryNotices({ settings, origins }: LoadedSettings): readonly strin
       ({ path, value }) => path.startsWith("permissions.additionalDirectories") && value === directory,
     );
     const start = `${origin?.file ?? "settings"}: permissions.additionalDirectories contains ${JSON.stringify(directory)}`;
-    if (!isAbsolute(directory)) return [`${start}, which is not an absolute path. Write an absolute path.`];
+    if (!isAbsolute(directory)) return [`${start}, which is not an absolute path. Use an absolute path.`];
     if (existsSync(directory)) return [];
     return [`${start}, which does not exist, so it has no effect. Create the directory, or correct the path.`];
   });
@@ -146,7 +146,8 @@ interface ProjectServersOptions {
   readonly cwd: string;
   readonly levels: TrustedLevels;
   /**
-   * Returns a function that looks up the approved hashes of a directory; undefined if its current content is approved.
+   * Returns a function that looks up the approved hashes of a directory; undefined if the directory's current content
+   * counts as approved.
    */
   readonly approvedHash: (path: string) => ((kind: string, name: string) => string | undefined) | undefined;
 }

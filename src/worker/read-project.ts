@@ -226,7 +226,10 @@ interface ApprovedDirectoriesOptions {
   readonly cwd: string;
   readonly levels: TrustedLevels;
   readonly store: TrustStore;
-  /** Approvals for the workspace in addition to those in the store. If undefined, its current content is approved. */
+  /**
+   * Approvals for the workspace in addition to those in the store. If undefined, the workspace's current content counts
+   * as approved.
+   */
   readonly vouchedFor: readonly Approval[] | undefined;
 }
 

@@ -47,7 +47,7 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
   ["core.pager", "cat"],
   ["core.alternateRefsCommand", "true"],
   ["core.sshCommand", "false"],
-  // An empty value removes helpers that are configured earlier.
+  // An empty value removes helpers that were configured earlier.
   ["credential.helper", ""],
   ["gpg.program", "false"],
   ["gpg.openpgp.program", "false"],

@@ -151,7 +151,7 @@ describe("createLocalWorkspace", () => {
       command: "echo",
       args: ["first"],
       tag: `test-${process.pid}`,
-      // Node reaps the late process together with this one, before it looks for the late process's output.
+      // Makes Node notice the end of both processes at once, before it reads the output of the late process.
       onOutput: () => {
         writeFileSync(join(root, "go"), "");
         while (isRunning(late.pid ?? 0));

@@ -123,7 +123,7 @@ function subagentsOf(path: string): string {
 }
 
 function page(lines: readonly Line[], query: URLSearchParams): { lines: readonly Line[]; next?: string | undefined } {
-  // Small pages, so that every transcript has several.
+  // Pages are small, so that every transcript has several pages.
   const limit = Math.min(3, Number(query.get("limit") ?? 3));
   const rest = lines.filter((line) => Number(line.id) > Number(query.get("after") ?? 0));
   const shown = rest.slice(0, limit);

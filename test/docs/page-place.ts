@@ -13,7 +13,7 @@ export interface PagePlace {
   readonly settingsFile: string;
   /** Runs a program as a reader of the page would. */
   run(program: readonly string[], directive: Directive): Promise<Printed>;
-  /** Runs the lines of a shell block. Only starts a shell if a line is more than a Retinue command. */
+  /** Runs the lines of a shell block. Starts a shell only if a line is more than a Retinue command. */
   runLines(lines: string, directive: Directive): Promise<Printed>;
   /** Returns the text with the directive's session id replaced by the newest session's id. */
   fill(text: string, directive: Directive): string;

@@ -74,7 +74,7 @@ describe("scripts/build.mjs", { timeout: 120_000 }, () => {
     const cli = join(house.directory, "dist/cli.cjs");
     const asked = await finish(process.execPath, [cli, "legacy"], house.directory);
     expect(asked).toEqual({ code: 0, stdout: "true\n", stderr: "" });
-    // This also uses named exports of modules loaded with import().
+    // This command also uses named exports of modules loaded with import().
     const patched = await finish(process.execPath, [cli, "patch"], house.directory);
     expect(patched).toEqual({ code: 0, stdout: "true function\n", stderr: "" });
 

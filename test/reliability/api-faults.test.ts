@@ -6,7 +6,7 @@ import { startCommandLine } from "./command-line.ts";
 import { createPlace, readTranscript, transcriptPath } from "./place.ts";
 
 describe("model API faults", () => {
-  // One fault of each kind: src/model/faults.test.ts and `npm run torture -- api-faults` test the others.
+  // Tests one fault of each kind. src/model/faults.test.ts and `npm run torture -- api-faults` test the other faults.
   const kinds = new Map([...anyFaults, ...callFaults].map((fault) => [fault.kind, fault]));
   const faults = [...kinds.values()].map((fault) => [JSON.stringify(fault), fault] as const);
   it.concurrent.each(faults)(

@@ -28,7 +28,7 @@ describe.runIf(mounts)("a run that waits for disk space", () => {
       const server = await createApiServer({
         script: () => {
           fill(join(disk, "filler"));
-          // Longer than a page, because a file can still grow within its last page.
+          // The answer is longer than a page, because a file can still grow within its last page.
           return { content: "An answer that does not fit any more. ".repeat(1_000) };
         },
       });

@@ -44,7 +44,9 @@ export function sessionIdOf(transcript: string): string {
   return basename(transcript, ".jsonl");
 }
 
-/** Stricter than the product: after a clean end, the file must consist of complete lines. */
+/**
+ * Reads a transcript more strictly than the product does: after a clean end, the file must consist of complete lines.
+ */
 export function readTranscript(path: string): Line[] {
   const text = readFileSync(path, "utf8");
   if (!text.endsWith("\n")) throw new Error(`${path} does not end in a newline`);

@@ -95,7 +95,8 @@ it("an agent that is stopped while another one has reserved the rest of the budg
     if (event.type === "run.ended") ends.push(event.reason);
     if (event.type !== "text.delta" && event.type !== "prompt.received") continue;
     begun += 1;
-    // Both agents have their prompts. One is waiting for the model, and the other is waiting for a slot or about to.
+    // Both agents have their prompts. One is waiting for the model, and the other is waiting for a slot or about to do
+    // so.
     if (begun === 3) setTimeout(() => run.stop("interrupted"), 50);
   }
   await session.close();

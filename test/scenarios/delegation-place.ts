@@ -117,7 +117,8 @@ export function asAfterKill({ home, cwd }: Place, which = 0): Place {
   cpSync(home, left, { recursive: true });
   for (const path of readdirSync(left, { recursive: true, encoding: "utf8" })) {
     if (!path.endsWith("/lock")) continue;
-    // With a different start time, the lock's owner is considered ended, even though a process has its pid.
+    // Changes the owner's start time, so that the owner of the lock is considered dead even though its process is still
+    // running.
     const owner = JSON.parse(readFileSync(join(left, path), "utf8"));
     writeFileSync(join(left, path), JSON.stringify({ ...owner, startTime: owner.startTime - 1 }));
   }

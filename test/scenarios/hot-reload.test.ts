@@ -150,8 +150,8 @@ describe("agent files that change while a session is open", () => {
     put("poet.md", agent("poet", "You rhyme."));
     await ask();
     await ask();
-    // The first prompt leads to one request. Then the main agent sends two requests, and between them its subagent,
-    // which has no Task, sends one.
+    // The first prompt leads to one request. Then the main agent sends two requests. In between, its subagent, which
+    // does not have the Task tool, sends one.
     expect(offers.map((names) => names.includes("poet"))).toEqual([false, true, false, true, true]);
     const missed = lines.flatMap((line) => (line.type === "cache.missed" ? [line] : []));
     expect(missed).toMatchObject([{ dimension: "tools_model_thinking", turn: 2 }]);

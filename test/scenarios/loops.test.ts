@@ -96,7 +96,7 @@ const todos = (done: number, all: number): ToolPart => ({
   },
 });
 
-/** Plays the calls in turn, one call per turn. */
+/** Plays the calls one after another, one call per turn. */
 const inTurn =
   (...calls: readonly ((turn: number) => ToolPart)[]): Turn =>
   (turn) => [calls[(turn - 1) % calls.length]?.(turn) as ToolPart];

@@ -18,7 +18,7 @@ import { createScriptedModel } from "../../src/testing/index.ts";
 let top: string;
 let cwd: string;
 beforeEach(() => {
-  // Not in /tmp, because commands in the sandbox have a private /tmp.
+  // The directory is not in /tmp, because commands in the sandbox have a private /tmp.
   top = realpathSync(mkdtempSync("/var/tmp/retinue-sandbox-"));
   cwd = join(top, "work");
   mkdirSync(cwd);

@@ -140,7 +140,7 @@ function hasCall({ content }: Reply): boolean {
   return typeof content !== "string" && content.some((part) => typeof part === "object" && "tool" in part);
 }
 
-/** Not all effects are required, because a fault that damages a call can prevent the effect of its step. */
+/** The test does not require all effects, because a fault that damages a call can prevent the effect of its step. */
 function tooLittle({ turns, calls }: Work): string[] {
   return turns < 2 || calls < 1 ? [`only ${turns} turns and ${calls} calls`] : [];
 }

@@ -16,8 +16,8 @@ interface Point {
 
 const steps = 4;
 /**
- * Maximum number of points per kind. A kind ends earlier if a point kills nothing, because there are no more such
- * calls.
+ * Maximum number of points per kind. If a point kills nothing, there are no more calls of its kind, and the next kind
+ * begins.
  */
 const mostOfAKind = 200;
 

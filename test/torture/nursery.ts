@@ -39,7 +39,7 @@ export function createNursery({ random, children, messages }: NurseryPlan): Nurs
   const actions = planActions(random, { children, messages });
   let launched = 0;
   let asked = 0;
-  /** Whether the main agent has nothing to do until a child ends, so that a child has to end. */
+  /** Whether the main agent has nothing to do until a child ends. If so, the test must let a child end. */
   let isWaiting = false;
   let stop = (): void => undefined;
 

@@ -4,7 +4,7 @@ export function pick<Item>(random: Random, items: readonly Item[]): Item {
   return items[Math.floor(random() * items.length)] as Item;
 }
 
-/** Returns a list of random length from 0 to `most`, to be mapped to something. */
+/** Returns an array of random length, from 0 to `most`, for the caller to map. */
 export function times(random: Random, most: number): readonly undefined[] {
   return Array.from({ length: Math.floor(random() * (most + 1)) });
 }

@@ -41,7 +41,7 @@ export async function trust(argv: readonly string[]): Promise<number> {
     );
     return exitCodes.failed;
   }
-  await output.write(`${removed ? "No longer trusted" : "It was not trusted"}: ${stripControls(cwd)}\n`);
+  await output.write(`${removed ? "No longer trusted" : "Was not trusted before"}: ${stripControls(cwd)}\n`);
   return removed ? exitCodes.succeeded : exitCodes.failed;
 }
 

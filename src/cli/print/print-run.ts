@@ -32,7 +32,7 @@ import type { AskingWay, PrintOptions } from "./print-options.ts";
 import { readPrompt } from "./read-prompt.ts";
 
 /**
- * Runs `retinue -p`: one prompt, one run, one result. Returns the exit code. `leaving` has received the signals since
+ * Runs `retinue -p`: one prompt, one run, one result. Returns the exit code. `leaving` has been receiving signals since
  * the program started.
  */
 export async function printRun(options: PrintOptions, leaving?: Leaving): Promise<number> {
@@ -235,8 +235,8 @@ async function terminalApprovals({ progress, agents }: RunContext, keys: Termina
 }
 
 /**
- * Returns which updates to request. Only those that are shown or are part of the result are requested, because runs
- * with many agents produce many updates.
+ * Returns which updates to request: only updates that are shown or are part of the result, because runs with many
+ * agents produce many updates.
  */
 function updatesFor({ outputFormat, partialMessages, verbose }: PrintOptions, errors: Output): AgentUpdates {
   if (errors.isTerminal || partialMessages) return "all";

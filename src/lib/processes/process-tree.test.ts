@@ -12,7 +12,7 @@ import { type ProcessRequest, type StartedProcess, startProcess } from "./start-
 const linux = existsSync("/proc/self/environ");
 const tags: string[] = [];
 
-/** Starts bash and waits until the script has said "ready". */
+/** Starts bash and waits until the script has printed "ready". */
 async function startScript(script: string, request: Partial<ProcessRequest> = {}): Promise<StartedProcess> {
   const tag = newRunId();
   tags.push(tag);

@@ -16,8 +16,8 @@ export interface LearnedRate {
   /** Called for each further refusal of a request that was sent before the period ended. */
   refusedToo(): void;
   /**
-   * Starts a new period if the provider refused nothing during a whole period, and returns whether it did. `undecided`
-   * is the number of requests that have been neither accepted nor refused yet. While something else limits the requests
+   * If the provider refused nothing during a whole period, starts a new period and returns true. `undecided` is the
+   * number of requests that have been neither accepted nor refused yet. While something else limits the requests
    * (`isCapped`), the period continues, because the lack of refusals then does not show that more are possible.
    */
   turn(state: { readonly now: number; readonly undecided: number; readonly isCapped: boolean }): boolean;
@@ -36,7 +36,7 @@ export function createLearnedRate(): LearnedRate {
   let isMeasured = false;
   let sent = 0;
   let wasCapped = false;
-  /** Previous period, with bounds on what can be learned from it. */
+  /** Bounds on what can be learned from the previous period. */
   let last = { accepted: 0, least: 0, most: 0 };
   let refusedAt = 0;
   /** Length of a period: longer than the provider's own period, no matter when that begins. */

@@ -32,7 +32,7 @@ export interface Route {
   readonly path: string;
   /** Scope that a token must have. */
   readonly scope: Scope;
-  /** Whether the browser's cookie is enough. Only for pages without live data. */
+  /** Whether the browser's cookie is enough, which is the case only for pages without live data. */
   readonly page?: true | undefined;
   readonly summary: string;
   readonly parameters?: Schema | undefined;

@@ -99,7 +99,7 @@ async function sendView(
 interface SentUpdates {
   readonly updates: AsyncIterable<SessionUpdate>;
   readonly agents: SessionAgents;
-  /** Advanced with each durable event. */
+  /** Position in the session, which is advanced with each durable event. */
   readonly position: { after: number };
 }
 

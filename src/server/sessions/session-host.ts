@@ -34,7 +34,7 @@ export interface SessionPlace {
 interface Entry {
   readonly project: Project;
   readonly opening: Promise<ServedSession>;
-  /** Stops opening an existing session. */
+  /** Cancels the opening of an existing session. */
   readonly giveUp?: AbortController | undefined;
   closing?: Promise<void> | undefined;
 }

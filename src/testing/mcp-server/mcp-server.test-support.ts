@@ -47,7 +47,7 @@ export function createMcpServer(behavior: McpBehavior) {
   let calls = 0;
   let changed = false;
 
-  /** Returns the answer to a message, or undefined if it gets none. */
+  /** Returns the answer to a message; undefined if the message gets no answer. */
   async function answer(message: McpMessage, transport: McpTransport): Promise<object | undefined> {
     const { id, method, params = {} } = message;
     if (id === undefined) return undefined;

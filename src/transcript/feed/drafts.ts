@@ -1,6 +1,6 @@
 import type { AgentId, AgentLiveEvent, Line, SessionUpdate } from "../../protocol/index.ts";
 
-/** Number of characters of a response, and of all responses together, that are kept for later readers. */
+/** Maximum number of characters that are kept for later readers, of one response and of all responses together. */
 const MAX_RESPONSE = 100_000;
 const MAX_TOTAL = 5_000_000;
 

@@ -30,7 +30,7 @@ export function createMemoryTranscript(options: MemoryTranscriptOptions = {}): T
   const results = new Map<string, Uint8Array>();
   let closed = false;
   const known = [...agents.values()].flat();
-  // Lines that were written before lines had numbers are counted.
+  // Earlier versions wrote lines without numbers, which are numbered in order.
   let seq = lastSeq(known) || known.length;
   const source = {
     agents: async () => [...agents.keys()].filter((agentId) => agentId !== MAIN_AGENT),

@@ -189,7 +189,10 @@ function rememberingDisk() {
   return { open, synced, syncs: () => count, settle: () => Promise.all(underWay) };
 }
 
-/** Copies the state directory as a power cut would leave it: synced bytes, and the others as far as `rest` allows. */
+/**
+ * Copies the state directory as a power cut would leave it: all synced bytes, and as many of the other bytes as `rest`
+ * allows.
+ */
 function cutPower(
   place: TestPlace,
   disk: ReturnType<typeof rememberingDisk>,

@@ -236,7 +236,7 @@ describe("programs from a repository", () => {
       expect(await settleWorktree(worktree, place)).toEqual({ state: "removed" });
     }
     expect(existsSync(mark) ? textOf(mark) : "nothing ran").toBe("nothing ran");
-    // Without Retinue's settings, git runs the programs.
+    // Shows that git runs the programs if Retinue's settings are absent.
     try {
       git("status");
     } catch {}

@@ -38,7 +38,7 @@ export async function attach(argv: readonly string[]): Promise<number> {
 }
 
 /**
- * Returns the only running session. If no session or several sessions are running, throws a `UserError` that lists
+ * Returns the only running session. Throws a `UserError` if no session is running, or if several are, with a list of
  * them.
  */
 async function onlyRunning(host: SessionHost): Promise<HostSession> {

@@ -5,7 +5,7 @@ import type { ApiServer, CacheOptions, ReplyFunction } from "../types.ts";
 import { createPrefixCache } from "./prefix-cache.ts";
 import { promptPrefixes } from "./prompt-prefixes.ts";
 
-/** Each block is 40 bytes of JSON, 15 of them text, which is 10 tokens. */
+/** Each block has 40 bytes of JSON, 15 of which are its text, and counts as 10 tokens. */
 const block = (name: string) => ({ type: "text", text: name.padEnd(15, ".") });
 const marked = (name: string, ttl?: string) => ({
   ...block(name),
@@ -179,7 +179,7 @@ describe("the Anthropic cache", () => {
     const ask = bench();
     const odd = (text: string) => ({ type: "text", text });
     const mark = { cache_control: { type: "ephemeral" } };
-    // 26 bytes a block: prefixes of 26, 52 and 78 bytes are 7, 13 and 20 tokens.
+    // Each block is 26 bytes long, so the prefixes of 26, 52 and 78 bytes are 7, 13 and 20 tokens.
     expect(ask({ messages: [user({ ...odd("a"), ...mark })] })).toMatchObject({ written: 7 });
     const second = ask({ messages: [user(odd("a"), { ...odd("b"), ...mark }, odd("c"))] });
     expect(second).toMatchObject({ read: 7, written: 6, plain: 7 });
@@ -214,7 +214,9 @@ describe("the cache in the server", () => {
     });
   });
 
-  /** Sends a second request while the first waits at a gate or hangs in its body. */
+  /**
+   * Sends a second request while the response to the first one has not begun (`gate`) or stops in its body (`hang`).
+   */
   async function readOfSecond(
     readableAfter: "immediately" | "response-start" | "response-end",
     first: "gate" | "hang",

@@ -9,7 +9,7 @@ interface Place {
   readonly everythingRequired: boolean;
 }
 
-/** Checks a schema for structured outputs. Only what every provider accepts is accepted. */
+/** Checks a schema for structured outputs. Allows only keywords that every provider accepts. */
 export function checkAnswerSchema(value: unknown, { where, everythingRequired }: Place): void {
   const schema = demandObject(value, where);
   const { type, properties, items, anyOf, required = [], additionalProperties } = schema;

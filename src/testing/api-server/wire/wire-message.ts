@@ -23,7 +23,7 @@ export type Frame = { text: string | Buffer; role?: "tool-input" | "end" | undef
 export type MessageOptions = {
   wire: Wire;
   model: string;
-  /** Part of all ids, so that two different requests never get the same tool call id. */
+  /** Text that is part of all ids, so that two different requests never get the same tool call id. */
   salt: string;
   seed: number;
   usage: Omit<WireMessage["usage"], "outputTokens">;
