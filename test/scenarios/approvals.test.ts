@@ -26,7 +26,7 @@ function askedIn(update: RunUpdate): Asked | undefined {
   return event.type === "approval.requested" ? event : undefined;
 }
 
-/** Runs to the end, and calls `answer` for each approval request, as another process would see it. */
+/** Runs a prompt to the end. Calls `answer` for each approval request, with the request as another process sees it. */
 async function answered(
   parts: Parts,
   answer: (asked: Asked, place: Place, session: Session) => unknown,

@@ -37,7 +37,10 @@ const kinds: readonly Pick<Point, "life" | "call">[] = [
   { life: "resumed, journal", call: "ftruncate" },
 ];
 
-/** Q1, enumerated: kills at every point where the first or a resuming process changes files, at most `count` points. */
+/**
+ * Q1, enumerated: kills the first process, or one that resumes its session, at every point where it changes files, up
+ * to `count` points.
+ */
 export const killPoints: Campaign = ({ count, until }) => enumerate(everyPoint, { count, until });
 
 /**

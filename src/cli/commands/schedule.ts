@@ -214,7 +214,7 @@ function lastOf(schedule: Schedule, home: string): string {
   const why = problem?.replace(/\.$/, "");
   const text = [how, why].filter((part) => part !== undefined).join(": ") || "starting";
   const skipped = skippedAt === undefined ? "" : `; skipped ${formatAge(now - skippedAt)} ago`;
-  const when = at > now ? "when the clock was ahead" : `${formatAge(now - at)} ago`;
+  const when = at > now ? "at an unknown time, because the clock was ahead" : `${formatAge(now - at)} ago`;
   return `${text}, ${when}${sessionId === undefined ? "" : ` (${sessionId.slice(-6)})`}${skipped}`;
 }
 

@@ -45,8 +45,8 @@ export function createNotices(onAsk: AskingWay, report: (sentence: string) => vo
 
 /**
  * Returns the lines to print for the notices that opening a session produced. Without `verbose`, several notices become
- * one line with the first sentence of each, which says what happened. A mistake in a file or an option keeps its own
- * line.
+ * one line with the first sentence of each, which says what happened. A notice about a mistake in a file or an option
+ * keeps its own line.
  */
 export function openingNotices(
   notices: readonly string[],

@@ -54,9 +54,9 @@ export function resolveProvider(request: ProviderRequest): ProviderChoice {
 }
 
 /**
- * Returns the provider for a subagent's model: the one that its name begins with (`openai/…`), the maker of the model,
- * if it is configured, or else the parent's. A provider from the settings may be a gateway, whose model ids can begin
- * with the name of another provider, so subagents of an agent that uses it keep it.
+ * Returns the provider for a subagent's model: the provider that the model's name begins with (`openai/…`), the maker
+ * of the model if that provider is configured, or else the parent's provider. A parent's provider from the settings is
+ * always kept, because it may be a gateway, whose model ids can begin with the name of another provider.
  */
 export function providerBelow(
   parent: string,

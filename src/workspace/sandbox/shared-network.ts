@@ -68,8 +68,8 @@ export async function openSharedNetwork(programs: NetworkPrograms, proxySocket?:
 }
 
 /**
- * Returns the pid of the network's first process once the network can be entered. This is the case when both the pid
- * and the first output from inside have arrived.
+ * Returns the pid of the network's first process once the network can be entered. The network can be entered when both
+ * the pid and the first output from inside have arrived.
  */
 function untilReady(holder: ChildProcess): Promise<number> {
   return new Promise((resolve, reject) => {
