@@ -9,7 +9,7 @@ export class Link {
   private ended: { readonly reason: unknown } | undefined;
   private readonly waiting = new Set<() => void>();
 
-  /** Replaces the connection; undefined if there is currently no connection. */
+  /** Replaces the connection. The connection is undefined while the peer can't be reached. */
   use(connection: Connection | undefined): void {
     this.connection = connection;
     if (connection !== undefined) this.wake();

@@ -28,7 +28,7 @@ export interface IncomingRequest {
 
 const CANCEL = "$/cancelRequest";
 
-/** Parses a message; undefined if the message is invalid. */
+/** Parses a message. Returns undefined if the message is invalid. */
 export function readMessage(data: Buffer): Message | undefined {
   let message: unknown;
   try {

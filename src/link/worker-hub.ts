@@ -156,8 +156,8 @@ function isText(value: unknown): value is string {
 }
 
 /**
- * Returns whether a value is a string without control characters. Every text in a greeting except the directory must be
- * plain.
+ * Returns whether a value is a string without control characters, as is required for all strings in a greeting except
+ * the directory.
  */
 function isPlain(value: unknown): boolean {
   return isText(value) && !/\p{Cc}/u.test(value);

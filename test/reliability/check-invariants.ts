@@ -138,7 +138,8 @@ export function checkEffects(calls: ReadonlyMap<string, CallRecord>, effects: Re
     if (calls.get(id)?.starts !== 1) violations.push(`I1 ${id} had an effect but no recorded intent`);
   }
   for (const [id, { isLedger, outcomes }] of calls) {
-    if (isLedger && outcomes[0] === "ok" && effects.get(id) !== 1) violations.push(`I5 ${id} is ok without its effect`);
+    if (isLedger && outcomes[0] === "ok" && effects.get(id) !== 1)
+      violations.push(`I5 ${id} has the outcome ok, but not exactly one effect`);
   }
   return violations;
 }

@@ -65,7 +65,7 @@ async function enumerate(
     const name = `kills at ${point.call}`;
     work[name] = (work[name] ?? 0) + (killed ? 1 : 0);
     if (violations.length > 0) {
-      failures.push(`${point.life} life, ${point.call} ${point.nth}: ${violations.slice(0, 5).join("; ")}`);
+      failures.push(`killed at ${point.call} ${point.nth} (${point.life}): ${violations.slice(0, 5).join("; ")}`);
     }
     return killed;
   });

@@ -16,8 +16,8 @@ export interface SessionHost {
   /** Lists sessions, newest first. */
   list(search?: { readonly cwd?: string | undefined }): Promise<readonly HostSession[]>;
   /**
-   * Says how many sessions or requests the host can't list, because they belong to workers; undefined if there are
-   * none.
+   * Says how many sessions or requests the host can't list, because they belong to workers. Returns undefined if it can
+   * list all of them.
    */
   unlisted(what: "sessions" | "requests"): string | undefined;
   /** Finds a session by its id, or by the start or end of the id. Throws a `UserError` unless exactly one matches. */

@@ -6,7 +6,7 @@ import { readOwnServer } from "./own-server.ts";
 
 /**
  * Says how many sessions on workers, or requests in these sessions, belong to the server that uses this state
- * directory, because only the server can use them; undefined if there are none.
+ * directory, because only the server can use them. Returns undefined if no sessions or requests belong to workers.
  */
 export function unlistedText(home: string, what: "sessions" | "requests"): string | undefined {
   const isRequests = what === "requests";
@@ -21,13 +21,13 @@ export function unlistedText(home: string, what: "sessions" | "requests"): strin
   return `${said}: ${useServer(home)}`;
 }
 
-/** Says how to use a worker's session; undefined if no worker has a session with this id. */
+/** Says how to use a worker's session. Returns undefined if no worker has a session with this id. */
 export function sessionOfWorker(home: string, id: string): string | undefined {
   const isThere = workerHomes(home).some((each) => findSession({ home: each, id }).kind !== "none");
   return isThere ? `It is a worker's session: ${useServer(home)}` : undefined;
 }
 
-/** Says how to answer a request from a worker's session; undefined if no such request is waiting. */
+/** Says how to answer a request from a worker's session. Returns undefined if no such request is waiting. */
 export function requestOfWorker(home: string, request: string): string | undefined {
   const isThere = workerHomes(home).some(
     (each) => findRequest(waitingRequests({ home: each }), request).kind !== "none",

@@ -35,7 +35,7 @@ export function writeCheckpoint(
   }
 }
 
-/** Reads a checkpoint; undefined if the file is missing or does not match the start of this transcript. */
+/** Reads a checkpoint. Returns undefined if the file is missing or does not match the start of this transcript. */
 export function readCheckpoint(path: string, transcript: Uint8Array): KeptCheckpoint | undefined {
   try {
     const file = readFileSync(path);

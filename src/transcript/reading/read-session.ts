@@ -22,7 +22,7 @@ export interface ReadSession {
    */
   readCreated(agentId: AgentId): Promise<EventOf<"agent.created"> | undefined>;
   loadHead(hash: string): Promise<Head | undefined>;
-  /** Opens the complete output of a call; undefined if no such output is stored. */
+  /** Opens the complete output of a call. Returns undefined if no such output is stored. */
   openResult(name: string): Promise<FileHandle | undefined>;
 }
 

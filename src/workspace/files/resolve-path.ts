@@ -32,7 +32,7 @@ function expandHome(path: string, home: string): string {
 type Found = Pick<ResolvedPath, "real" | "kind" | "hardLink">;
 
 /**
- * Follows the symlinks in a path; undefined if the path can't be followed. Checks for existence first, because
+ * Follows the symlinks in a path. Returns undefined if the path can't be followed. Checks for existence first, because
  * exceptions are slow.
  */
 function followLinks(path: string, linksLeft: number): Found | undefined {

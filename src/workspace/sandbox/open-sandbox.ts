@@ -128,7 +128,7 @@ async function chooseSeparation({ programs, network, files, group }: Trial): Pro
   throw new Error(failure);
 }
 
-/** Runs a command and returns its error message; undefined if the command succeeded. */
+/** Runs a command and returns its error message, or undefined if the command succeeded. */
 function tryCommand(program: string, args: readonly string[]): Promise<string | undefined> {
   return new Promise((resolve) => {
     const child = spawn(program, args, { stdio: ["ignore", "ignore", "pipe"], timeout: 10_000 });

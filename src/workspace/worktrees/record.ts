@@ -45,7 +45,7 @@ export function trashPath(path: string): string {
   return `${path}.removing`;
 }
 
-/** Reads the record of a worktree; undefined if it is missing or invalid. */
+/** Reads the record of a worktree. Returns undefined if the record is missing or invalid. */
 export function readRecord(path: string): WorktreeRecord | undefined {
   try {
     const record = parseRecord(readFileSync(recordPath(path), "utf8"));
