@@ -36,7 +36,8 @@ function setUp(url: string): { place: Place; environment: Record<string, string>
     },
     search: { engine: "brave", apiKeyEnv: "SEARCH_KEY", baseUrl: "http://127.0.0.1:1" },
     mcpServers: {
-      // This server can't be started, because Retinue prints messages only about servers that fail to start.
+      // The test uses a server that can't be started, because Retinue prints messages only about servers that fail to
+      // start.
       program: {
         command: "no-such-program",
         args: ["--token", secrets.mcpArgument, `--api-key=${secrets.mcpArgument}`],

@@ -31,7 +31,10 @@ export interface TerminalPrompt {
   show(text: string): Promise<void>;
   /** Waits until one of the keys is pressed, and returns that key. `keys` maps each key to its label. */
   key(keys: Readonly<Record<string, string>>, signal: AbortSignal): Promise<string | undefined>;
-  /** Reads a line, which begins with `text`. Returns undefined if the user goes back or the signal fires. */
+  /**
+   * Reads a line that the user edits, starting with `text`. Returns undefined if the user goes back or the signal
+   * fires.
+   */
   line(wanted: WantedLine, signal: AbortSignal): Promise<string | undefined>;
   /** Shows the keys again, after `more` has changed. */
   redraw(): void;

@@ -124,8 +124,8 @@ export function openTunnel(authority: string, proxy: HttpProxy, ca?: AgentOption
 }
 
 /**
- * Returns the server name for TLS, which is never an IP address. By default, Node takes it from the `host` header,
- * which can name another server.
+ * Returns the server name for TLS, which is never an IP address. By default, Node takes the name from the `host`
+ * header, which can name another server.
  */
 export function serverNameOf(server: URL): string {
   const host = bareHost(server.hostname);

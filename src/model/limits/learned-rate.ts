@@ -36,7 +36,7 @@ export function createLearnedRate(): LearnedRate {
   let isMeasured = false;
   let sent = 0;
   let wasCapped = false;
-  /** Bounds on what can be learned from the previous period. */
+  /** Number of requests accepted in the previous period, with bounds on what can be learned from it. */
   let last = { accepted: 0, least: 0, most: 0 };
   let refusedAt = 0;
   /** Length of a period: longer than the provider's own period, no matter when that begins. */
