@@ -55,7 +55,7 @@ describe("file tools for the memory", () => {
   it.each<[string, Partial<AgentDefinition>]>([
     ["disallowed", { tools: ["Grep"], disallowedTools: ["edit_file", "Write"] }],
     [
-      "denied in the compact form",
+      "denied in the short form",
       {
         permission: [
           { tool: "Edit", effect: "deny" },

@@ -69,7 +69,7 @@ export function renderRules({ rules, mode }: RuleList, origin: boolean): string 
   const marks = rules.some(({ ignored }) => ignored);
   const head = ["EFFECT", "RULE", ...(marks ? [""] : []), ...(origin ? ["FROM"] : [])];
   const rows = rules.map(({ effect, text, scope, file, form, ignored }) => {
-    const line = form === "compact" ? " (compact form: the last matching rule applies)" : "";
+    const line = form === "compact" ? " (short form: the last matching rule applies)" : "";
     const mark = marks ? [ignored ? "ignored" : ""] : [];
     return [effect, text, ...mark, ...(origin ? [`${scope}${file === undefined ? "" : `, ${file}`}${line}`] : [])];
   });

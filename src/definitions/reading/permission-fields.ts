@@ -133,7 +133,7 @@ const permissionFixes = {
 };
 
 /**
- * Reads the compact form: one action for every tool, or a map from each tool to an action or to a map from patterns to
+ * Reads the short form of rules: one action for every tool, or a map from each tool to an action or to a map from patterns to
  * actions.
  */
 export function readPermission(reader: AgentFieldReader): readonly CompactRule[] | undefined {
