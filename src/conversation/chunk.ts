@@ -23,7 +23,7 @@ export interface ChainView {
   readonly longLived?: number | undefined;
 }
 
-/** A position in a chunk up to which another request may have the same bytes. */
+/** A position in a chunk. Another request may have the same bytes before it. */
 interface HashedEnd {
   readonly end: number;
   /** Hash of all messages up to `end`. */

@@ -76,7 +76,7 @@ export interface SnapshotRequest {
    * files.
    */
   readonly approvals?: readonly Approval[] | undefined;
-  /** Agents that the program defines, by name, without functions. */
+  /** Agents that the program defines, keyed by name. Their functions (`prompt`, `callback`) have been removed. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
   /** Agents from settings; read from the settings files if absent. */
   readonly settings?: Pick<AgentSettings, "definitions" | "directories"> | undefined;

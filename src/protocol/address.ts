@@ -10,7 +10,7 @@ export type Address =
   /** A subagent's readable output, which grows while the agent works: `retinue://output/<agentId>`. */
   | { readonly kind: "output"; readonly agentId: AgentId };
 
-/** Returns whether a value is meant as an address, even if it is not a valid one. Such a value is never a path. */
+/** Returns whether a value is meant as an address, even if it is not a valid one. Such a value is never used as a path. */
 export function isAddress(value: unknown): value is string {
   return typeof value === "string" && /^retinue:\/\//i.test(value);
 }

@@ -1,7 +1,7 @@
 import { Cron } from "croner";
 import { UserError } from "../lib/index.ts";
 
-/** The times of a schedule. */
+/** When a schedule runs. */
 export interface When {
   /** Five-field cron expression. */
   readonly cron: string;

@@ -92,7 +92,7 @@ export function serveRequests(http: Server, { context, connections, guard, limit
   http.on("clientError", (error, socket) => {
     const response = responses.get(socket);
     const isResponding = response?.headersSent && !response.writableFinished;
-    // No one can read a response on a broken connection, and nothing can be inserted into another response.
+    // No one can read a response on a broken connection, and no error fits into a response that has begun.
     if (errorCode(error) === "ECONNRESET" || !socket.writable || isResponding) socket.destroy();
     else refuseConnection(socket, malformed(error));
   });

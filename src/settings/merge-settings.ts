@@ -119,8 +119,8 @@ export interface BoundBudgets {
 }
 
 /**
- * Removes limits from layers that must not raise them, lowest layer first. A project can only lower the user's limits.
- * Managed settings set a maximum and do not raise a lower limit.
+ * Removes each limit that would raise one from a lower layer, in layers that must not raise limits. `layers` begins with
+ * the lowest. A project can only lower the user's limits. Managed settings set a maximum and do not raise a lower limit.
  */
 export function boundBudgets(layers: readonly SettingsLayer[]): BoundBudgets {
   const lowest = new Map<string, number>();

@@ -116,7 +116,7 @@ export interface Cast extends Model {
 
 /**
  * Creates a model that plays several agents. The key of a part is a string that the first message in its conversation
- * contains. The description replaces parts of the model's own.
+ * contains. `description` overrides properties of the model's default description, such as `window` or `prices`.
  *
  * ```ts
  * const model = createCast({

@@ -41,7 +41,7 @@ export interface ProjectSettingsOptions extends Pick<LoadSettingsOptions, "file"
 }
 
 /**
- * Loads all settings files for a workspace, including those of its project that are trusted. The notices name files
+ * Loads all settings files for a workspace, including its project's own files if they are trusted. The notices name files
  * that are ignored. Throws a `UserError` for invalid files.
  */
 export function loadProjectSettings(options: ProjectSettingsOptions): ProjectSettings {

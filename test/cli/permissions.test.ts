@@ -35,7 +35,7 @@ describe("retinue permissions", () => {
       "",
     ]);
     expect(stdout).toContain(
-      `user, ${join(place.home, "permissions.jsonc")} (compact form: the last matching rule applies)`,
+      `user, ${join(place.home, "permissions.jsonc")} (short form: the last matching rule applies)`,
     );
     const json = JSON.parse((await retinue(["permissions", "list", "--json"], place)).stdout);
     expect(json.rules[0]).toMatchObject({ text: "Read(.env)", effect: "deny", scope: "user" });

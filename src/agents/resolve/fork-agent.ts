@@ -15,7 +15,7 @@ export interface ForkRequest {
   readonly allowedTools?: readonly string[] | undefined;
   readonly readOnly?: boolean | undefined;
   readonly maxTurns?: number | undefined;
-  /** Policy of the fork's last run, if it is resumed. */
+  /** Policy of the fork's previous run, if the fork is being resumed. */
   readonly before?: RecordedPolicy | undefined;
 }
 

@@ -199,7 +199,7 @@ export interface Session {
    * notice.
    */
   park(reason?: string): Promise<void>;
-  /** Stops everything and closes the session. If the disk is full, does not wait for free space. */
+  /** Stops everything and closes the session. Does not wait for free space if the disk is full. */
   close(): Promise<void>;
   /** Closes the session at the end of a block: `await using session = await openSession()`. */
   [Symbol.asyncDispose](): Promise<void>;
@@ -230,7 +230,7 @@ export interface SessionParts
   readonly checkMode: (mode: PermissionMode) => void;
   /** Receives messages for the user. */
   readonly onTrouble: (message: string) => void;
-  /** Releases everything that the session uses besides its executor and its transcript. */
+  /** Releases everything that the session uses, except its executor and its transcript. */
   readonly release: (options: ClosingOptions) => Promise<void>;
 }
 

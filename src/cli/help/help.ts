@@ -319,9 +319,9 @@ Usage
 
 A directory's settings are settings.json and settings.local.json in .retinue and
 .claude, and permissions.jsonc in .retinue and .agents. Trust applies to the
-directory and everything below it, except other repositories. If what the files
-allow, set or run changes, the changed part is ignored until you add the
-directory again.
+directory and everything below it, except other repositories. If the files are
+changed later to allow, set or run something else, that part is ignored until
+you add the directory again.
 `,
   config: `Shows the settings in force, merged from all files.
 

@@ -140,7 +140,14 @@ function insidePath(path: string): string | undefined {
 
 function leavesRoot(file: string, path: string): Diagnostic {
   const message = `The path ${path} is invalid or leads out of the plugin; it is ignored.`;
-  return { severity: "warning", file, line: 1, code: "path_outside", message, fix: 'Write it as "./path".' };
+  return {
+    severity: "warning",
+    file,
+    line: 1,
+    code: "path_outside",
+    message,
+    fix: 'Use a path inside the plugin, such as "./path".',
+  };
 }
 
 function isObject(value: unknown): value is JsonObject {

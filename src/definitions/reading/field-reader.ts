@@ -8,7 +8,7 @@ export interface Field {
   readonly value: unknown;
   /** Source text of a scalar that is not a string: `007`, `1.10`. */
   readonly text?: string | undefined;
-  /** Source text of the value, for readers that are more tolerant than YAML. */
+  /** Source text of the value, for parsers that accept more than YAML does. */
   readonly raw?: string | undefined;
   /** Line number in the file, starting at 1. */
   readonly line: number;

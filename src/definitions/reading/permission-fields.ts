@@ -133,8 +133,8 @@ const permissionFixes = {
 };
 
 /**
- * Reads the short form of rules: one action for every tool, or a map from each tool to an action or to a map from patterns to
- * actions.
+ * Reads the short form of rules: one action for every tool, or a map from each tool to an action or to a map from
+ * patterns to actions.
  */
 export function readPermission(reader: AgentFieldReader): readonly CompactRule[] | undefined {
   const field = reader.get("permission");

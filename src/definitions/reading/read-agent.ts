@@ -128,7 +128,7 @@ function readName(reader: AgentFieldReader, defaultName: () => string): string |
     reader.refuse(field, {
       code: "bad_name",
       message: "The name contains control characters. The agent is not loaded.",
-      fix: "Write the name with visible characters only.",
+      fix: "Use only visible characters in the name.",
     });
   return undefined;
 }

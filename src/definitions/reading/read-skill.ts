@@ -71,7 +71,7 @@ const strictFields = new Set<SkillField>(["allowedTools", "disableModelInvocatio
 const badName = {
   code: "bad_name",
   message: "The name contains control characters. The skill is not loaded.",
-  fix: "Write the name with visible characters only.",
+  fix: "Use only visible characters in the name.",
 } as const;
 const noDescription = {
   code: "no_description",

@@ -52,7 +52,10 @@ function unreadable(text: string): string | undefined {
   return openBraces(text) * text.length > MAX_BRACE_WORK ? "it contains too many braces" : undefined;
 }
 
-/** For each open brace, the parser may read the rest of the line to look for the closing brace. */
+/**
+ * Limit for the number of open braces times the number of characters. For each open brace, the parser may read the rest
+ * of the line to look for the closing brace.
+ */
 const MAX_BRACE_WORK = 20_000_000;
 
 /** Counts braces that may begin an expansion, except those with only plain text before their closing brace. */

@@ -163,8 +163,8 @@ function isPathLike(pattern: string): boolean {
 }
 
 /**
- * Returns how a command that copies files traverses the directory that a word names. For an archive, the destination is
- * traversed: files in it may be replaced.
+ * Returns a function that says how a command that copies files traverses the directory that a word names. For an
+ * archive, the destination is traversed, because files in it may be replaced.
  */
 function copyWalks(command: SimpleCommand): (word: ShellWord) => DirectoryWalk | undefined {
   const name = programOf(command);

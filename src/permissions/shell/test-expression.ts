@@ -5,11 +5,15 @@ import { filePairTest, fileTest } from "./programs/builtins.ts";
 export function testProblem(expression: TestExpression): string | undefined {
   switch (expression.type) {
     case "TestUnary":
-      return fileAndTextTests.has(expression.operator) ? undefined : `\`${expression.operator}\` evaluates a name`;
+      return fileAndTextTests.has(expression.operator)
+        ? undefined
+        : `bash evaluates the operand of \`${expression.operator}\`, which can run commands`;
     case "TestBinary": {
       if (textComparisons.has(expression.operator)) return undefined;
       const numbers = [expression.left, expression.right].every((word) => /^-?\d{1,18}$/.test(word.text));
-      return numbers ? undefined : `\`${expression.operator}\` evaluates its operands`;
+      return numbers
+        ? undefined
+        : `bash evaluates the operands of \`${expression.operator}\` as arithmetic, which can run commands`;
     }
     case "TestLogical":
       return expression.operands.map(testProblem).find((problem) => problem !== undefined);

@@ -144,7 +144,10 @@ export function readHookEntries(value: unknown, known: readonly HookEvent[] = ho
   const hooks: HookEntry[] = [];
   const problems: HookProblem[] = [];
   if (!isMapping(value))
-    return { hooks, problems: [{ message: '"hooks" must map events to entries, so none of these hooks run.' }] };
+    return {
+      hooks,
+      problems: [{ message: '"hooks" is not an object that maps events to entries, so none of these hooks run.' }],
+    };
   for (const [event, entries] of Object.entries(value)) {
     const report = (message: string): void => void problems.push({ event, message });
     if (!isKnown(event, known)) report(unknownEvent(event));

@@ -101,7 +101,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   } else {
     await host.record([requested, started]);
   }
-  // The record of the call's start must survive a power cut before the call changes anything.
+  // The record that the call has started must be on disk before the call changes anything.
   if (effects) await thread.sync();
   await finish(host, call, ended(await execute(host, { call, grant })));
   // The next request may be sent during this sync. The next side effect waits for its own sync, which includes this

@@ -41,7 +41,7 @@ export function clockLimits({ definition, settings, background, isMain, mayDetac
   return { idleMs, wallMs, atWall: mayDetach ? "background" : "unless-background" };
 }
 
-/** Returns how long a model may send no output before its run ends. */
+/** Returns how long a model may go without sending output before its run ends. */
 function silenceMs({ subagents: { idleSeconds } = {} }: Pick<Settings, "subagents">): number {
   return idleSeconds === undefined ? FIVE_MINUTES : idleSeconds * 1_000;
 }

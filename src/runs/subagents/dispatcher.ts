@@ -251,8 +251,8 @@ export class Dispatcher implements Retinue {
   }
 
   /**
-   * Resumes a subagent in the background without a call. The end of the run is reported to the nearest running agent
-   * above the subagent, or else to the main agent. If the program started the subagent, the end is reported to neither.
+   * Resumes a subagent in the background without a Task call. The end of the run is reported to the nearest running
+   * agent above the subagent, or else to the main agent. If the program started the subagent, the end is reported to neither.
    * Returns the reason if the subagent can't be resumed. When the promise resolves, the prompt is in the subagent's
    * transcript. Pass no prompt to continue a run that was lost or parked.
    */

@@ -140,7 +140,7 @@ export class Thread {
     return this.ended;
   }
 
-  /** Runs without a `run.cleaned` line. */
+  /** Ids of the runs that have no `run.cleaned` line. */
   get uncleaned(): readonly RunId[] {
     return [...this.uncleanedRuns];
   }

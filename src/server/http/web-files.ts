@@ -84,7 +84,7 @@ const policy = [
 
 function headersOf(path: string): Readonly<Record<string, string>> {
   const type = types[extname(path)] ?? "";
-  // All file names except the page's contain a hash of the content.
+  // Every file name contains a hash of the content, except that of the page.
   if (path !== "/index.html") return { "Content-Type": type, "Cache-Control": "public, max-age=31536000, immutable" };
   return { "Content-Type": type, "Content-Security-Policy": policy, "Cross-Origin-Opener-Policy": "same-origin" };
 }

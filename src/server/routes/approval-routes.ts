@@ -43,7 +43,7 @@ function checkAnswer({ questions }: ApprovalQuestion, given: ApprovalAnswer): vo
   if (questions !== undefined && replies?.length !== questions.length)
     throw problem("refused", `The agent asked ${questions.length} questions. Send one reply for each, in \`replies\`.`);
   if (inputJson !== undefined && !isJsonObject(inputJson))
-    throw problem("refused", "`inputJson` must be the text of a JSON object.");
+    throw problem("refused", "`inputJson` must be a string that contains a JSON object.");
   const wrong = always && invalidRule(always.rule);
   if (wrong) throw problem("refused", `The rule in \`always\` is invalid: ${wrong}`);
 }

@@ -142,7 +142,7 @@ export const answer = z.strictObject({
     .string()
     .max(1_000_000)
     .optional()
-    .describe("Input that replaces the call's input, as the text of a JSON object."),
+    .describe("Input that replaces the call's input, as a string that contains a JSON object."),
   always: z
     .strictObject({ rule: z.string().min(1).max(10_000), for: z.enum(["session", "project"]) })
     .optional()

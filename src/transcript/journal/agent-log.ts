@@ -233,7 +233,7 @@ export function appendTexts(log: AgentLog, texts: readonly string[], files: Open
   }
 }
 
-/** Size in bytes of the pending lines in memory, above which the file itself is synced. */
+/** Maximum size in bytes of the pending lines in memory. If they exceed it, the file itself is synced. */
 const mostPending = 1024 * 1024;
 
 function syncFileNext(log: AgentLog): void {

@@ -61,7 +61,7 @@ describe("the write-ahead log", () => {
             await Promise.all(step.agents.map((agent) => session?.sync(agent)));
             for (const agent of step.agents) safe.set(agent, appended.get(agent)?.length ?? 0);
           } else if ([...appended.values()].some((messages) => messages.length > 0)) {
-            // The process dies here and another one takes over; only its lock is left.
+            // Simulates a process that dies without closing the session. Without its lock, another process can take over.
             await disk.settle();
             session = undefined;
             rmSync(lockOf(place));

@@ -37,7 +37,7 @@ export interface TranscriptOptions {
   readonly cwd: string;
   readonly sessionId: SessionId;
   readonly clock: Clock;
-  /** Called once for a problem that waiting may resolve, such as a full disk. */
+  /** Called once per problem that may resolve itself, such as a full disk. */
   readonly onTrouble?: (trouble: Trouble) => void;
   /** Ends the wait for disk space. From then on, writes to a full disk reject. */
   readonly stopWaiting?: AbortSignal | undefined;

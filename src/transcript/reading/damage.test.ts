@@ -151,7 +151,7 @@ describe("a damaged transcript", () => {
         const unharmed = lines.filter(
           (line) => lineText(Number(line.id), messages[Number(line.id) - 1]) === JSON.stringify(line),
         );
-        // If a line has changed but is not reported, only text inside it can have changed.
+        // A change that is not reported can only have affected the text of a message.
         if (unharmed.length < lines.length) expect(["flip", "remove", "repeat", "insert"]).toContain(change.kind);
         if (lines.length < messages.length && !endsWithWholeLine(content)) expect(problems.length).toBeGreaterThan(0);
         read++;
