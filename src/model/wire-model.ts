@@ -72,7 +72,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   const schemas = createSchemaFallback(wire, request);
   let { maxTokens } = request;
   for (let tries = 1; ; tries += 1) {
-    emit({ type: "waiting" });
+    emit({ type: "waiting", for: "rateLimit" });
     const pass = await limiter.enter(ticket, signal);
     if (pass === undefined) return lost.aborted();
     emit({ type: "sent" });

@@ -71,9 +71,10 @@ export type ModelProgress =
   | { readonly type: "thinking.delta"; readonly text: string }
   | { readonly type: "call.delta"; readonly index: number; readonly name: string; readonly json: string }
   /**
-   * The request is waiting, either for other requests or because the provider asked for a pause. `sent` ends the wait.
+   * The request is waiting, for the provider's rate limit if `for` says so, or else for other requests. `sent` ends the
+   * wait.
    */
-  | { readonly type: "waiting" }
+  | { readonly type: "waiting"; readonly for?: "rateLimit" | undefined }
   | { readonly type: "sent" }
   /** The request is sent again. Everything streamed so far must be discarded. */
   | { readonly type: "retried"; readonly retry: ModelRetry; readonly lost?: Usage | undefined };

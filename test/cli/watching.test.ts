@@ -25,13 +25,15 @@ const bash = { tool: "Bash", input: { command: "touch made" } };
  * Script: the main agent waits for a subagent, which waits for approval, while another subagent works in the
  * background.
  */
-const waiting = {
+const waiting = (...more: readonly ReturnType<typeof task>[]) => ({
   conversations: [
     {
       match: { firstUserContains: "MAIN:" },
       steps: [
         {
-          reply: { content: [task("BACK: look", { run_in_background: true, name: "scout" }), task("CHILD: make it")] },
+          reply: {
+            content: [task("BACK: look", { run_in_background: true, name: "scout" }), task("CHILD: make it"), ...more],
+          },
         },
         { reply: { content: "Made." }, times: "always" as const },
       ],
@@ -45,7 +47,7 @@ const waiting = {
       steps: [{ reply: { content: "", fault: { kind: "hang" as const } }, times: "always" as const }],
     },
   ],
-};
+});
 
 interface Started {
   readonly child: ChildProcessWithoutNullStreams;
@@ -154,7 +156,7 @@ describe("retinue attach", () => {
   it("reports that a session was cut off, and how to continue it", async () => {
     const place = createPlace();
     const words = ["-p", "MAIN: go", "--on-ask", "wait"];
-    const run = await startUntil("retinue approvals answer ask_", words, { ...place, server: await serve(waiting) });
+    const run = await startUntil("retinue approvals answer ask_", words, { ...place, server: await serve(waiting()) });
     const [main] = await listed(place);
     const following = await startUntil("is waiting", ["attach", main?.sessionId ?? ""], place);
     run.child.kill("SIGKILL");
@@ -175,7 +177,9 @@ describe("retinue ps", () => {
     expect((await retinue(["ps"], place)).stdout).toBe(
       `No agents in ${place.cwd} are running or can be resumed. To look everywhere, run "retinue ps --all".\n`,
     );
-    const server = await serve(waiting);
+    mkdirSync(place.home, { recursive: true });
+    writeFileSync(join(place.home, "settings.json"), '{ "budget": { "concurrent": 2 } }');
+    const server = await serve(waiting(task("LATE: look", { description: "look later" })));
     const words = ["-p", "MAIN: go", "--on-ask", "wait"];
     const run = await startUntil("retinue approvals answer ask_", words, { ...place, server });
 
@@ -184,8 +188,10 @@ describe("retinue ps", () => {
       ["main", "waitingForAgents"],
       [expect.stringMatching(/^a\w{12}$/), "running"],
       [expect.stringMatching(/^a\w{12}$/), "waitingForApproval"],
+      [expect.stringMatching(/^a\w{12}$/), "delayed"],
     ]);
-    expect(rows[0]).toMatchObject({ cwd: place.cwd, description: "MAIN: go", turns: 1, calls: ["Task make a file"] });
+    expect(rows[0]).toMatchObject({ cwd: place.cwd, description: "MAIN: go", turns: 1 });
+    expect(rows[0]?.["calls"]).toEqual(["Task make a file", "Task look later"]);
     expect(rows[1]).toMatchObject({ name: "scout", agentType: "general-purpose", background: true, turns: 1 });
     expect(rows[2]).toMatchObject({ description: "make a file", background: false, calls: ["Bash touch made"] });
     expect(rows[2]?.["tokens"]).toBeGreaterThan(0);
@@ -195,9 +201,10 @@ describe("retinue ps", () => {
     expect(stdout).toMatch(/^SESSION +AGENT +TYPE +STATE +AGE +TURNS +TOKENS +COST +LAST EVENT +WORK\n/);
     expect(stdout).toMatch(new RegExp(`\n${id.slice(-6)} +main +main +waiting for agents +\\d+ s +1 +[\\d,]+ `));
     expect(stdout).toMatch(/ +general-purpose \(scout\) +working \(background\) .* s ago +make a file\n/);
+    expect(stdout).toMatch(/ +waiting for a slot +\d+ s .* look later\n/);
     expect(stdout).toMatch(/ +waiting for approval +\d+ s .* Bash touch made · make a file\n/);
     expect((await retinue(["ps"], elsewhere)).stdout).toContain("No agents in");
-    expect((await retinue(["ps", "--all"], elsewhere)).stdout).toMatch(/ DIRECTORY +WORK\n(.*work .*\n){3}$/);
+    expect((await retinue(["ps", "--all"], elsewhere)).stdout).toMatch(/ DIRECTORY +WORK\n(.*work .*\n){4}$/);
     expect((await retinue(["sessions", "show", `${id.slice(-6)}/scout`], place)).stdout).toContain("Asked: BACK: look");
     expect((await retinue(["cache", "explain", `${id}/agent-${rows[2]?.agentId}`], place)).code).toBe(0);
 

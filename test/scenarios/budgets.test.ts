@@ -87,18 +87,17 @@ it("an agent that is stopped while another one has reserved the rest of the budg
     { settings: { budget: { tokens: 11_000 } } },
   );
   const run = session.prompt("MAIN: do it.");
-  const ends: string[] = [];
-  let begun = 0;
+  const seen: string[] = [];
   for await (const update of run) {
     if (update.type !== "subagent.event") continue;
     const { event } = update;
-    if (event.type === "run.ended") ends.push(event.reason);
-    if (event.type !== "text.delta" && event.type !== "prompt.received") continue;
-    begun += 1;
-    // Both agents have their prompts. One is waiting for the model, and the other is waiting for a slot or about to do
-    // so.
-    if (begun === 3) setTimeout(() => run.stop("interrupted"), 50);
+    if (event.type === "run.ended") seen.push(event.reason);
+    if (event.type === "run.continued") seen.push(event.type);
+    if (event.type !== "run.delayed") continue;
+    seen.push(`delayed by ${event.by}`);
+    run.stop("interrupted");
   }
   await session.close();
-  expect(ends).toEqual(["interrupted", "interrupted"]);
+  expect(seen[0]).toBe("delayed by budget");
+  expect(seen.slice(1).sort()).toEqual(["interrupted", "interrupted", "run.continued"]);
 });

@@ -90,7 +90,8 @@ function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): Age
   switch (line.type) {
     case "agent.created": {
       const { description, name, parent, cwd } = line;
-      return { ...agent, agentType: line.agentType, description, name, cwd, callId: parent.callId };
+      const step: Step = { kind: "starting", since: line.at };
+      return { ...agent, agentType: line.agentType, description, name, cwd, callId: parent.callId, step };
     }
     case "session.created":
       return { ...agent, cwd: line.cwd };
@@ -98,6 +99,10 @@ function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): Age
       return startRun(agent, line);
     case "run.backgrounded":
       return { ...agent, background: true };
+    case "run.delayed":
+      return { ...agent, step: { kind: "delayed", by: line.by, since: line.at } };
+    case "run.continued":
+      return { ...agent, step: continued(agent.step, line.at) };
     case "model.requested": {
       const step: Step = { kind: "asking", since: line.at };
       return { ...agent, step, turns: agent.turns + 1, reserved: line.reserved, draft: undefined };
@@ -138,6 +143,11 @@ function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): Age
     default:
       return foldCall(agent, line);
   }
+}
+
+function continued(step: Step, since: number): Step {
+  if (step.kind !== "delayed") return step;
+  return { kind: step.by === "rateLimit" ? "asking" : "working", since };
 }
 
 /** Applies an event to its call. */

@@ -439,6 +439,25 @@ describe("the session as a whole", () => {
     expect(states(foldSession(closed, of("main", started())))).toEqual(["running", "ended"]);
   });
 
+  it("shows an agent from the time it was spawned, while it waits for a slot", () => {
+    const spawned = {
+      type: "agent.spawned",
+      callId: "c0",
+      agentId: "a1",
+      agentType: "Plan",
+      description: "it",
+    } as const;
+    const queued = viewOf([of("main", started()), of("main", spawned)]);
+    const waiting = agentOf(queued, "a1")!;
+    expect([stateOf(waiting), activityWords(waiting)]).toEqual(["delayed", "waiting for a slot"]);
+    expect([waiting.agentType, waiting.description, waiting.path]).toEqual(["Plan", "it", ["a1"]]);
+    expect([queued.running, agentOf(queued, "main")?.runningChildren]).toEqual([["main", "a1"], 1]);
+    expect(stateOf(agentOf(sessionClosed(queued), "a1")!)).toBe("ended");
+    const begun = [of("a1", created(["a1"])), of("a1", started())].reduce(foldSession, queued);
+    expect([stateOf(agentOf(begun, "a1")!), begun.running]).toEqual(["running", ["main", "a1"]]);
+    expect(agentOf(begun, "main")?.runningChildren).toBe(1);
+  });
+
   it("adds up its agents' usage", () => {
     const view = viewOf([
       of("main", started()),

@@ -93,8 +93,8 @@ function withRunning(view: SessionView, { before, after }: { before: AgentView; 
   return withAgents({ ...view, running }, counted ? [counted] : []);
 }
 
-function isRunning({ runId, end, isCutOff }: AgentView): boolean {
-  return runId !== undefined && end === undefined && !isCutOff;
+function isRunning({ runId, end, isCutOff, step }: AgentView): boolean {
+  return (runId !== undefined || step.kind === "delayed") && end === undefined && !isCutOff;
 }
 
 /** Applies an event's effect on the session as a whole. */
@@ -107,6 +107,8 @@ function withSession(view: SessionView, { agentId, event }: ViewUpdate): Session
     case "prompt.withdrawn":
     case "prompt.received":
       return withoutQueued(view, event.promptId);
+    case "agent.spawned":
+      return withSpawned(view, agentId, event);
     case "agent.resumed":
       return withResumption(view, agentId, event);
     case "approval.requested":
@@ -135,6 +137,17 @@ function withQueued(view: SessionView, agentId: AgentId, event: EventOf<"prompt.
 function withoutQueued(view: SessionView, promptId: PromptId | undefined): SessionView {
   const queue = view.queue.filter((queued) => queued.promptId !== promptId);
   return queue.length === view.queue.length ? view : { ...view, queue };
+}
+
+/** Adds an agent that was spawned. Its own first event follows as soon as it has a slot. */
+function withSpawned(view: SessionView, by: AgentId, event: Line & EventOf<"agent.spawned">): SessionView {
+  const { agentId, agentType, description, callId, at } = event;
+  if (get(view.indexes, agentId) !== undefined) return view;
+  const known = knownAgent(view, { agentId, agentType, path: pathTo(view, agentId, by), event });
+  const before = agentOf(known, agentId);
+  if (before === undefined) return known;
+  const after: AgentView = { ...before, description, callId, step: { kind: "delayed", by: "slot", since: at } };
+  return withRunning(withAgents(known, [after]), { before, after });
 }
 
 /** Notes the call that resumes an agent, because the agent's creation may precede the first update. */

@@ -2,6 +2,7 @@ import {
   type AgentId,
   type CallId,
   type DeniedFact,
+  type EventOf,
   MAIN_AGENT,
   noUsage,
   type PermissionMode,
@@ -29,7 +30,7 @@ export interface SessionView {
   /** Agents in the order they were first seen. The main agent comes first. */
   readonly agents: List<AgentView>;
   readonly indexes: PersistentMap<number>;
-  /** Ids of the agents that have a run in progress. */
+  /** Ids of the agents that have a run in progress, or wait for a slot to start one. */
   readonly running: readonly AgentId[];
   /** Requests for approval that are waiting for an answer, oldest first. */
   readonly approvals: readonly PendingApproval[];
@@ -55,7 +56,7 @@ export interface AgentView extends AgentTotals {
   readonly path: readonly AgentId[];
   /** The parent's call that started or resumed this agent. */
   readonly callId?: CallId | undefined;
-  /** Number of direct subagents that have a run in progress. */
+  /** Number of direct subagents in the session's `running`. */
   readonly runningChildren: number;
   readonly background: boolean;
   readonly model: string;
@@ -121,7 +122,14 @@ export type Step = { readonly since: number } & (
   /** The last response has no calls. The agent waits for its background agents, if any, and ends. */
   | { readonly kind: "done" }
   | { readonly kind: "retrying"; readonly error: string }
+  | { readonly kind: "delayed"; readonly by: Delay }
 );
+
+/**
+ * A limit that an agent waits for before it can continue: a slot if the number of concurrent agents is limited, the part
+ * of the budget that other agents' requests have reserved, or the provider's rate limit.
+ */
+export type Delay = "slot" | EventOf<"run.delayed">["by"];
 
 /** A response that is being written, from live events. */
 export interface Draft {
@@ -232,10 +240,10 @@ export function parentOf({ agentId, path }: AgentView): AgentId | undefined {
 }
 
 /**
- * `running`: the agent is working. `idle`: the main agent has ended its last run and is waiting for a prompt. `ended`:
+ * `running`: the agent is working. `delayed`: it waits for a limit. `idle`: the main agent has ended its last run and is waiting for a prompt. `ended`:
  * a subagent's last run has ended, or will never report its end.
  */
-export type AgentState = "running" | "waitingForApproval" | "waitingForAgents" | "idle" | "ended";
+export type AgentState = "running" | "delayed" | "waitingForApproval" | "waitingForAgents" | "idle" | "ended";
 
 /** Returns an agent's state, based on its runs and open calls. */
 export function stateOf({ agentId, end, isCutOff, runId, calls, step, runningChildren }: AgentView): AgentState {
@@ -245,6 +253,7 @@ export function stateOf({ agentId, end, isCutOff, runId, calls, step, runningChi
   if (calls.some(isWaiting)) return "waitingForApproval";
   const open = calls.filter(({ requestedAt }) => requestedAt !== undefined);
   if (open.length > 0) return open.every(({ agents }) => agents !== undefined) ? "waitingForAgents" : "running";
+  if (step.kind === "delayed") return "delayed";
   return step.kind === "done" && runningChildren > 0 ? "waitingForAgents" : "running";
 }
 
@@ -274,7 +283,7 @@ export interface SessionTotals {
  * frame.
  */
 export function totalsOf({ agents }: SessionView): SessionTotals {
-  const states = { running: 0, waitingForApproval: 0, waitingForAgents: 0, idle: 0, ended: 0 };
+  const states = { running: 0, delayed: 0, waitingForApproval: 0, waitingForAgents: 0, idle: 0, ended: 0 };
   const usage = { inputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0, outputTokens: 0 };
   let [turns, toolCalls, costUsd, isCostKnown, isCostAtMost] = [0, 0, 0, true, false];
   for (const agent of elements(agents)) {

@@ -61,6 +61,12 @@ describe("an agent's activity", () => {
       ["thinking", [started(), asked, live("thinking.delta")]],
       ["writing", [started(), asked, live("text.delta")]],
       ["preparing Edit", [started(), asked, live("text.delta"), json]],
+      ["waiting for the rate limit", [started(), asked, { type: "run.delayed", by: "rateLimit" }]],
+      [
+        "waiting for the model",
+        [started(), asked, { type: "run.delayed", by: "rateLimit" }, { type: "run.continued" }],
+      ],
+      ["waiting for budget", [started(), { type: "run.delayed", by: "budget" }]],
       ["retrying: an overload", [started(), asked, { type: "model.retried", turn: 1, retry }]],
       ["retrying: the response ended early", [started(), asked, { type: "model.retried", turn: 1, retry: cut }]],
       ["finishing", [started(), asked, answered("All done.")]],

@@ -9,7 +9,7 @@ import {
   type ToolCall,
 } from "../../protocol/index.ts";
 import type { CallItem, CallPart, Item } from "../view/items.ts";
-import { type AgentState, type AgentView, isWaiting, stateOf } from "../view/session-view.ts";
+import { type AgentState, type AgentView, type Delay, isWaiting, stateOf } from "../view/session-view.ts";
 import { describeCall, oneLine } from "./describe-call.ts";
 
 // All user interfaces describe states and activities with these words.
@@ -20,6 +20,8 @@ export function stateWords(agent: AgentView): string {
   switch (stateOf(agent)) {
     case "running":
       return agent.runId === undefined || agent.step.kind === "starting" ? "starting" : stateNames.running;
+    case "delayed":
+      return agent.step.kind === "delayed" ? delayWords[agent.step.by] : stateNames.delayed;
     case "waitingForApproval":
       return stateNames.waitingForApproval;
     case "waitingForAgents":
@@ -34,10 +36,18 @@ export function stateWords(agent: AgentView): string {
 /** Names of states, used when nothing else about the agent is known. */
 export const stateNames: Readonly<Record<AgentState, string>> = {
   running: "working",
+  delayed: "delayed",
   waitingForApproval: "waiting for approval",
   waitingForAgents: "waiting for agents",
   idle: "idle",
   ended: "ended",
+};
+
+/** Describes what a delayed agent is waiting for. */
+export const delayWords: Readonly<Record<Delay, string>> = {
+  slot: "waiting for a slot",
+  budget: "waiting for budget",
+  rateLimit: "waiting for the rate limit",
 };
 
 /** Returns the number of agents that an agent is waiting for. */

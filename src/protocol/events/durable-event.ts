@@ -98,6 +98,9 @@ export type DurableEvent =
   | { readonly type: "run.awaited"; readonly agentId: AgentId; readonly runId: RunId }
   /** Written to the parent's transcript. The parent no longer waits for this background run, which continues. */
   | { readonly type: "wait.ended"; readonly agentId: AgentId; readonly runId: RunId }
+  /** The next request has to wait for the budget or the provider's rate limit, until `run.continued` or the run's end. */
+  | { readonly type: "run.delayed"; readonly by: "budget" | "rateLimit" }
+  | { readonly type: "run.continued" }
   /** The agent and all agents below it are read-only until plan mode is left. */
   | { readonly type: "plan.entered"; readonly by: PlanChange }
   | { readonly type: "plan.left"; readonly by: PlanChange }

@@ -82,6 +82,8 @@ export const delivery = {
   "run.backgrounded": "durable",
   "run.awaited": "durable",
   "wait.ended": "durable",
+  "run.delayed": "durable",
+  "run.continued": "durable",
   "plan.entered": "durable",
   "plan.left": "durable",
   "mode.changed": "durable",

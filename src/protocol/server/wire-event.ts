@@ -13,6 +13,8 @@ export const wireNames = {
   "run.backgrounded": "run_backgrounded",
   "run.awaited": "run_awaited",
   "wait.ended": "wait_ended",
+  "run.delayed": "run_delayed",
+  "run.continued": "run_continued",
   "plan.entered": "plan_entered",
   "plan.left": "plan_left",
   "mode.changed": "mode_changed",

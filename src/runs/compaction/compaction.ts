@@ -16,6 +16,7 @@ import {
   type UserMessage,
 } from "../../protocol/index.ts";
 import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
+import { whileDelayed } from "../host/delays.ts";
 import { currentPolicy } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
 import { digestOf, performedCalls, recordedSummary, recordText } from "./compaction-record.ts";
@@ -191,7 +192,7 @@ async function requestSummary(
 ): Promise<Summary> {
   // The conversation contains only the first prompt.
   if (count < 2) return { ok: false, problem: "there is no response to summarize yet", spent: {} };
-  const { services, outlet, clocks } = host;
+  const { services, outlet } = host;
   const { budget, model, clock } = services;
   const { head } = conversation;
   const description = model.describe();
@@ -205,8 +206,7 @@ async function requestSummary(
     },
     description,
   );
-  const resume = clocks.pause();
-  const reservation = await budget.reserveInTurn(estimate, outlet.signal).finally(resume);
+  const reservation = await whileDelayed(host, "budget", () => budget.reserveInTurn(estimate, outlet.signal));
   if (reservation.refused) return { ok: false, problem: reservation.message, spent: {} };
   await host.record([
     { type: "spend.reserved", request: "compaction", reserved: reservedSpend(estimate, reservation) },

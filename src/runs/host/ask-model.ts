@@ -15,13 +15,14 @@ import type { BudgetRefusal, Reservation, Spent } from "../budget/budget.ts";
 import type { LimitText } from "../budget/budget-text.ts";
 import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
 import { headSize } from "../compaction/context-limits.ts";
+import { beginDelay, whileDelayed } from "./delays.ts";
 import { environmentEvents } from "./environment.ts";
 import { endedInBackground } from "./notices.ts";
 import type { RunHost } from "./run-host.ts";
 
 /** Sends one request and records the response. Returns a refusal if the budget has no room for the request. */
 export async function askModel(host: RunHost, turn: number): Promise<BudgetRefusal | undefined> {
-  const { services, thread, request, outlet, clocks } = host;
+  const { services, thread, request, outlet } = host;
   const { budget, model } = services;
   const { head } = request.agent;
   const description = model.describe();
@@ -33,8 +34,7 @@ export async function askModel(host: RunHost, turn: number): Promise<BudgetRefus
   const { thinking, cacheLifetime } = head;
   const planned = { inputTokens, maxTokens: longestAnswer(description), cacheLifetime };
   const estimate = estimateRequest({ ...planned, thinkingTokens: thinking?.budgetTokens }, description);
-  const resume = clocks.pause();
-  const reservation = await budget.reserveInTurn(estimate, outlet.signal).finally(resume);
+  const reservation = await whileDelayed(host, "budget", () => budget.reserveInTurn(estimate, outlet.signal));
   if (reservation.refused) return reservation;
   try {
     await callModel(host, turn, { reservation, reserved: reservedSpend(estimate, reservation) });
@@ -182,25 +182,37 @@ function listener(
   host: RunHost,
   turn: number,
   spent: (usage: Usage) => Spent,
-): { emit: (progress: ModelProgress) => void; settled: () => Promise<void> } {
+): { emit: (progress: ModelProgress) => void; settled: () => Promise<unknown> } {
   const { clocks, outlet } = host;
-  let retries: Promise<void> = Promise.resolve();
+  let recorded: Promise<unknown> = Promise.resolve();
   let resume: (() => void) | undefined;
+  let endDelay: (() => Promise<void>) | undefined;
+  let isRetried = false;
+  const proceed = (): void => {
+    resume?.();
+    if (endDelay) recorded = Promise.all([recorded, endDelay()]);
+    endDelay = undefined;
+  };
   return {
     emit: (progress) => {
-      resume?.();
+      proceed();
       resume = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
+      // The line about a retry says why the request waits.
+      if (progress.type === "waiting" && progress.for !== undefined && !isRetried)
+        endDelay = beginDelay(host, progress.for);
+      isRetried = progress.type === "retried";
       clocks.modelMoved();
       if (progress.type === "waiting" || progress.type === "sent") return;
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else {
         const { retry, lost } = progress;
-        retries = host.record([{ type: "model.retried", turn, retry, ...(lost && spent(lost)) }]);
+        const line: DurableEvent = { type: "model.retried", turn, retry, ...(lost && spent(lost)) };
+        recorded = Promise.all([recorded, host.record([line])]);
       }
     },
     settled: () => {
-      resume?.();
-      return retries;
+      proceed();
+      return recorded;
     },
   };
 }

@@ -153,5 +153,5 @@ const MAX_LABEL = 40;
 function firstSelected(agents: readonly AgentView[]): AgentView | undefined {
   const inState = (...states: readonly string[]): AgentView | undefined =>
     agents.find((agent) => states.includes(stateOf(agent)));
-  return inState("waitingForApproval") ?? inState("running") ?? inState("waitingForAgents") ?? agents.at(-1);
+  return inState("waitingForApproval") ?? inState("running", "delayed") ?? inState("waitingForAgents") ?? agents.at(-1);
 }

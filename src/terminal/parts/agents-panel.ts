@@ -2,12 +2,14 @@ import {
   type AgentView,
   activityWords,
   agentOf,
+  delayWords,
   elements,
   firstSentence,
   inTreeOrder,
   outcomeMarks,
   type SessionView,
   stateOf,
+  stateWords,
   tokensOf,
   totalsOf,
 } from "../../client/index.ts";
@@ -115,10 +117,13 @@ function headRow(view: SessionView, { columns, shown, listed }: HeadOptions): Ro
   );
 }
 
-const groups = ["waiting for you", "working", "waiting for agents", "succeeded", "cut", "failed", "stopped"] as const;
+const delays = Object.values(delayWords);
+const groups = ["waiting for you", "working", ...delays, "waiting for agents", "succeeded", "cut", "failed", "stopped"];
 
-function groupOf(agent: AgentView): (typeof groups)[number] {
+function groupOf(agent: AgentView): string {
   switch (stateOf(agent)) {
+    case "delayed":
+      return stateWords(agent);
     case "waitingForApproval":
       return "waiting for you";
     case "waitingForAgents":
@@ -204,7 +209,7 @@ export function markOf(agent: AgentView): Span {
     return span(outcomeMarks[outcome], outcome === "succeeded" ? "good" : outcome === "failed" ? "bad" : "warn");
   }
   if (state === "waitingForApproval") return span("?", "strong");
-  return span(state === "waitingForAgents" ? "○" : "●", "accent");
+  return span(state === "waitingForAgents" || state === "delayed" ? "○" : "●", "accent");
 }
 
 /** Returns how long an agent has worked, in all of its runs. */

@@ -174,6 +174,7 @@ const requiredFields: { readonly [T in DurableEvent["type"]]?: { readonly [F in 
   "run.backgrounded": { runId: "text" },
   "run.awaited": { agentId: "text", runId: "text" },
   "wait.ended": { agentId: "text", runId: "text" },
+  "run.delayed": { by: "text" },
   "mode.changed": { mode: "text" },
   "head.set": { hash: "text" },
   "prompt.queued": { promptId: "text", content: "blocks" },

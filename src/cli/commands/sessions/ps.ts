@@ -3,6 +3,8 @@ import {
   type AgentState,
   type AgentView,
   type CallItem,
+  type Delay,
+  delayWords,
   endWords,
   oneLine,
   stateNames,
@@ -74,6 +76,8 @@ interface ListedAgent {
   /** The agent's task or, for the main agent, the start of the session's first prompt. */
   readonly description: string;
   readonly state: AgentState;
+  /** What a delayed agent is waiting for. */
+  readonly delayedBy?: Delay | undefined;
   /** How the last run ended, if it has ended. */
   readonly outcome?: Outcome | undefined;
   readonly reason?: EndReason | undefined;
@@ -138,10 +142,11 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
   if (inUse || lastOutcome !== "succeeded" || waitingPrompts > 0)
     transcripts.unshift(await host.transcript(session, MAIN_AGENT));
   const views = new Map(recordedAgents(transcripts).map((view) => [view.agentId, view]));
+  const queued = inUse ? await queuedAgents(host, session, views) : [];
   const awaiting = transcripts.map(({ agentId, lines }) => ({ agentId, runs: inUse ? awaitedRuns(lines) : [] }));
-  return transcripts.flatMap(({ agentId }): readonly ListedAgent[] => {
+  return [...transcripts.map(({ agentId }) => agentId), ...queued].flatMap((agentId): readonly ListedAgent[] => {
     const view = views.get(agentId);
-    if (view?.runId === undefined) return [];
+    if (view === undefined || (view.runId === undefined && !queued.includes(agentId))) return [];
     if (agentId !== MAIN_AGENT && view.end?.outcome === "succeeded") return [];
     const end = view.end ?? (inUse ? {} : ({ reason: "process_lost", outcome: "failed" } as const));
     const { outcome } = end;
@@ -157,6 +162,7 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
         state: inUse
           ? stateWhile(view, { isAwaiting: awaiting.some((each) => each.agentId === agentId && each.runs.length > 0) })
           : "ended",
+        delayedBy: inUse && view.step.kind === "delayed" ? view.step.by : undefined,
         outcome,
         reason,
         waitsFor,
@@ -172,6 +178,19 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
       },
     ];
   });
+}
+
+/** Returns the agents that have no transcript yet, because they are waiting for a slot. */
+async function queuedAgents(
+  host: SessionHost,
+  session: HostSession,
+  views: ReadonlyMap<AgentId, AgentView>,
+): Promise<readonly AgentId[]> {
+  const spawned = [...views.values()].filter(({ step }) => step.kind === "delayed" && step.by === "slot");
+  if (spawned.length === 0) return [];
+  // The transcripts of agents that have ended are not read, so these agents seem to be waiting too.
+  const begun = new Set((await host.agents(session)).map(({ agentId }) => agentId));
+  return spawned.map(({ agentId }) => agentId).filter((agentId) => !begun.has(agentId));
 }
 
 /** Returns an agent's state. An agent that is waiting for background agents makes no requests. */
@@ -224,11 +243,12 @@ function shortId(ids: readonly SessionId[], id: SessionId): string {
 
 const SHORTEST_ID = 6;
 
-function stateText({ state, outcome, reason = "process_lost", waitsFor }: ListedAgent): string {
+function stateText({ state, delayedBy, outcome, reason = "process_lost", waitsFor }: ListedAgent): string {
   if (waitsFor !== undefined && reason === "parked") return `parked: ${waitingFor(waitsFor)}`;
   const end = outcome && endWords({ outcome, reason });
   if (state === "idle") return end === undefined || outcome === "succeeded" ? "idle" : `idle: ${end}`;
-  return state === "ended" ? (end ?? "") : stateNames[state];
+  if (state === "ended") return end ?? "";
+  return delayedBy === undefined || state !== "delayed" ? stateNames[state] : delayWords[delayedBy];
 }
 
 /** Says how many of a session's prompts have not been received: `, 2 prompts waiting`. Empty if there are none. */

@@ -1,4 +1,4 @@
-import { agentOf, endWords, foldSession, newSessionView, oneLine } from "../../../client/index.ts";
+import { agentOf, delayWords, endWords, foldSession, newSessionView, oneLine } from "../../../client/index.ts";
 import { formatCount, formatDuration, plural, stripControls } from "../../../lib/index.ts";
 import { ENVIRONMENT_OPENING, type EventOf, type Line, MAIN_AGENT, textOf } from "../../../protocol/index.ts";
 import { withFlags } from "../../output.ts";
@@ -59,6 +59,8 @@ function renderContent(line: Line, target: string): string {
       return `  (waiting for ${oneLine(line.agentId)})`;
     case "wait.ended":
       return `  (no longer waiting for ${oneLine(line.agentId)})`;
+    case "run.delayed":
+      return `  (${delayWords[line.by]})`;
     case "prompt.queued":
       return `  (queued: ${oneLine(textOf(line.content))})`;
     case "prompt.withdrawn":

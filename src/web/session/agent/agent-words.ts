@@ -25,7 +25,7 @@ export function typeOf(agent: Named): string {
 export function toneOf(agent: AgentView): Tone {
   const state = stateOf(agent);
   if (state === "waitingForApproval") return "asking";
-  if (state === "running" || state === "waitingForAgents") return "busy";
+  if (["running", "delayed", "waitingForAgents"].includes(state)) return "busy";
   if (agent.end === undefined) return agent.isCutOff ? "asking" : "calm";
   return ({ succeeded: "good", incomplete: "asking", failed: "bad", stopped: "calm" } as const)[agent.end.outcome];
 }

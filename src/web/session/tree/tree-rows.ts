@@ -1,4 +1,4 @@
-import { type AgentView, parentOf, stateOf } from "../../../client/index.ts";
+import { type AgentView, parentOf, stateOf, stateWords } from "../../../client/index.ts";
 import { type AgentId, MAIN_AGENT } from "../../../protocol/index.ts";
 import { groupBy } from "../../parts/group-by.ts";
 import { doingWords } from "../agent/agent-words.ts";
@@ -96,12 +96,13 @@ function stateName(agent: AgentView): string {
   const state = stateOf(agent);
   if (state === "waitingForApproval") return "waiting for you";
   if (state === "running") return "working";
+  if (state === "delayed") return stateWords(agent);
   if (state === "waitingForAgents") return "waiting for agents";
   // Groups say how their agents ended. The details of each agent say whether it can be resumed.
   return doingWords(agent).replace(/, can be resumed$/, "");
 }
 
-const order = ["waiting for you", "failed", "working", "waiting for agents", "cut", "stopped", "paused", "succeeded"];
+const order = ["waiting for you", "failed", "working", "waiting for", "cut", "stopped", "paused", "succeeded"];
 /** States whose groups are initially open, if they are small. */
 const openedFirst: ReadonlySet<string> = new Set(["waiting for you", "working"]);
 

@@ -1,0 +1,40 @@
+import type { EventOf } from "../../protocol/index.ts";
+import type { RunHost } from "./run-host.ts";
+
+/** Time after which a delay is recorded. Shorter ones would only make the transcript longer. */
+const RECORDED_MS = 500;
+
+/**
+ * Notes that a run has to wait. If the wait is not short, its start and its end are recorded. Call the returned function
+ * when the wait is over.
+ */
+export function beginDelay(host: Pick<RunHost, "record">, by: EventOf<"run.delayed">["by"]): () => Promise<void> {
+  let recorded: Promise<void> | undefined;
+  const timer = setTimeout(() => {
+    recorded = host.record([{ type: "run.delayed", by }]);
+    // The function that ends the delay reports a failure.
+    recorded.catch(() => undefined);
+  }, RECORDED_MS).unref();
+  return async () => {
+    clearTimeout(timer);
+    if (recorded === undefined) return;
+    await recorded;
+    await host.record([{ type: "run.continued" }]);
+  };
+}
+
+/** Performs a step of a run that may have to wait. The run's clocks are paused until it is done. */
+export async function whileDelayed<T>(
+  host: Pick<RunHost, "record" | "clocks">,
+  by: EventOf<"run.delayed">["by"],
+  step: () => Promise<T>,
+): Promise<T> {
+  const resume = host.clocks.pause();
+  const endDelay = beginDelay(host, by);
+  try {
+    return await step();
+  } finally {
+    resume();
+    await endDelay();
+  }
+}
