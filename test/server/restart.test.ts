@@ -169,7 +169,7 @@ it("a server that is started with --no-resume after a crash resumes no session, 
   const known = async () => (await second.send("GET", `/session/${id}`)).json;
   // The request whose response was lost may have cost as much as was reserved for it.
   const more = expect.toSatisfy((cost: unknown) => typeof cost === "number" && cost > costUsd);
-  await expect.poll(known).toMatchObject({ state: "parked", costUsd: more });
+  await expect.poll(known).toMatchObject({ state: "parked", costUsd: more, isCostAtMost: true });
   expect(await second.end("SIGTERM")).toBe(0);
   const third = await serveProcess(options);
   await third.stream(`/session/${id}/event`).until((event) => event.data.type === "turn_complete");

@@ -20,6 +20,8 @@ export interface ServedRecord {
   readonly open: boolean;
   /** Known cost of all agents when a server closed the session, in US dollars. Absent if the server was killed. */
   readonly costUsd?: number | undefined;
+  /** Set if `costUsd` includes the most that requests whose responses were lost can have cost. */
+  readonly isCostAtMost?: true | undefined;
 }
 
 /** Reads a session's record. Returns undefined if the server never opened the session. */

@@ -166,6 +166,8 @@ export interface Session {
    * budget, it excludes earlier processes; `spent()` includes them.
    */
   readonly costUsd: number | undefined;
+  /** Whether `costUsd` includes the most that requests whose responses were lost can have cost. */
+  readonly isCostAtMost: boolean;
   /** The agents that this session has started, including in earlier processes. */
   readonly subagents: Subagents;
   /**
@@ -457,6 +459,9 @@ export function createSession(parts: SessionParts): CreatedSession {
     get costUsd() {
       const { usd, unpriced } = services.budget.spent();
       return usd === 0 && unpriced > 0 ? undefined : usd;
+    },
+    get isCostAtMost() {
+      return services.budget.spent().estimated !== undefined;
     },
     subagents: createSubagents({ dispatcher, begin, transcript, send, interrupt }),
     events: (position) => transcript.feed.read(checkPosition(position)),

@@ -170,6 +170,7 @@ function hostSession(session: SessionInfo): HostSession {
     firstPrompt: title,
     lastOutcome: outcome,
     lastReason: session.reason,
+    unpriced: session.unpriced,
     verified: undefined,
     turns,
     model,

@@ -23,7 +23,7 @@ export function resultWords(call: EndedCall): string {
   const exitCode = number("exitCode");
   if (exitCode !== undefined && exitCode !== 0) return `exit code ${exitCode}`;
   if (isTask(call) && details["outcome"] === "stopped")
-    return endWords({ outcome: "stopped", reason: details["reason"] === "interrupted" ? "interrupted" : "stopped" });
+    return endWords({ reason: details["reason"] === "interrupted" ? "interrupted" : "stopped" });
   if (result.outcome !== "ok") return withReason(isTask(call) ? "failed" : result.outcome, resultText(call));
   const [added, removed] = [number("added"), number("removed")];
   if (added !== undefined && removed !== undefined) return `+${added} −${removed}`;

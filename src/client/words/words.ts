@@ -56,10 +56,14 @@ function awaitedAgents({ calls, runningChildren }: AgentView): number {
 }
 
 /** Describes how a run ended. `end` is undefined if the process ended before the run did. */
-export function endWords(end: Pick<RunEnd, "outcome" | "reason" | "limit"> | undefined): string {
+export function endWords(end: RunEndWords | undefined): string {
   if (end?.limit?.unpriced) return "stopped: the price of its model is unknown, can be resumed";
   return end === undefined ? "cut off, can be resumed" : endings[end.reason];
 }
+
+type RunEndWords = Pick<RunEnd, "reason"> & {
+  readonly limit?: Partial<NonNullable<RunEnd["limit"]>> | undefined;
+};
 
 const endings: Readonly<Record<EndReason, string>> = {
   done: "succeeded",

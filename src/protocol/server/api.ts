@@ -49,6 +49,8 @@ export interface SessionInfo {
    * it was last used.
    */
   readonly costUsd?: number | undefined;
+  /** Set if `costUsd` includes the most that requests whose responses were lost can have cost. */
+  readonly isCostAtMost?: true | undefined;
   /** Set if another process has the session open. The session can be watched and steered, but not deleted. */
   readonly elsewhere?: true | undefined;
   /** Start of the first prompt. */
@@ -59,6 +61,8 @@ export interface SessionInfo {
   /** Outcome of the main agent's last run, if it has ended. */
   readonly outcome?: Outcome | undefined;
   readonly reason?: EndReason | undefined;
+  /** Set if the last run ended because a budget in dollars can't be enforced without the price of its model. */
+  readonly unpriced?: true | undefined;
   readonly turns: number;
   /** Number of requests that are waiting for approval. */
   readonly approvals: number;

@@ -187,7 +187,9 @@ class BudgetNode implements Budget {
   spent(): BudgetSpent {
     const { used, unpriced } = this.own;
     const { tokens, turns, spawns } = used;
-    return { tokens, usd: amountOf("usd", used.usd), turns, seconds: this.own.seconds(), spawns, unpriced };
+    const lost = this.own.estimated;
+    const estimated = lost.tokens === 0 ? undefined : { tokens: lost.tokens, usd: amountOf("usd", lost.usd) };
+    return { tokens, usd: amountOf("usd", used.usd), turns, seconds: this.own.seconds(), spawns, unpriced, estimated };
   }
 
   left(): BudgetLeft {

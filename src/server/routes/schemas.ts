@@ -222,6 +222,10 @@ export const sessionInfo = z.object({
   notices: z.array(z.string()).optional().describe("Messages for its user, if the server has the session open."),
   maxCost: z.number().optional().describe("Maximum cost of all agents together, in US dollars."),
   costUsd: z.number().optional().describe("Known cost of all agents, in US dollars."),
+  isCostAtMost: z
+    .literal(true)
+    .optional()
+    .describe("Set if `costUsd` includes the most that requests whose responses were lost can have cost."),
   elsewhere: z.literal(true).optional().describe("Set if another process has the session open."),
   title: z.string().optional().describe("Start of the first prompt."),
   model: z.string().optional(),
@@ -229,6 +233,7 @@ export const sessionInfo = z.object({
   updatedAt: z.number(),
   outcome: outcome.optional(),
   reason: reason.optional(),
+  unpriced: z.literal(true).optional().describe("Set if the last run ended because the price of its model is unknown."),
   turns: z.int(),
   approvals: z.int(),
   waitingPrompts: z.int().optional().describe("Number of prompts that no agent has received yet, if there are any."),

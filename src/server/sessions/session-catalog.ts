@@ -82,7 +82,7 @@ export class SessionCatalog {
   }
 
   private infoOf({ id, project, path, summary, served }: CatalogSession, approvals: number): SessionInfo {
-    const { cwd = project.root, firstPrompt, createdAt, updatedAt, lastOutcome, lastReason, turns } = summary;
+    const { cwd = project.root, firstPrompt, createdAt, updatedAt, lastOutcome, lastReason, unpriced, turns } = summary;
     const isOpening = served === undefined && this.host.has(id);
     const state = served?.session.state ?? stateOf(summary, { path, approvals, isOpening });
     const record = served === undefined ? readServedRecord(path, this.cache) : undefined;
@@ -97,6 +97,7 @@ export class SessionCatalog {
       notices: served?.notices.map((notice) => stripControls(clientText(notice))),
       maxCost: (served ?? record)?.choices.maxCost,
       costUsd: served === undefined ? record?.costUsd : served.session.costUsd,
+      isCostAtMost: (served === undefined ? record?.isCostAtMost : served.session.isCostAtMost) || undefined,
       elsewhere: served === undefined && summary.inUse && !isOpening ? true : undefined,
       title: firstPrompt,
       model: summary.model ?? served?.session.model.model,
@@ -104,6 +105,7 @@ export class SessionCatalog {
       updatedAt,
       outcome: lastOutcome,
       reason: lastReason,
+      unpriced,
       turns,
       approvals,
       waitingPrompts: waitingPrompts === 0 ? undefined : waitingPrompts,

@@ -187,9 +187,9 @@ export class SessionControl {
     const { id, path } = session;
     const record = readServedRecord(path);
     if (record === undefined || record.costUsd !== undefined) return;
-    const costUsd = await readCost(path);
+    const cost = await readCost(path);
     // If its worker has connected in the meantime, the session may be open again.
-    if (!this.context.host.has(id)) await writeServedRecord(path, { ...record, open: isUnfinished(session), costUsd });
+    if (!this.context.host.has(id)) await writeServedRecord(path, { ...record, open: isUnfinished(session), ...cost });
   }
 
   private async continueWork(session: Session): Promise<void> {

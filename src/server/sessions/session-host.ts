@@ -214,7 +214,9 @@ export class SessionHost {
   ): Promise<void> {
     const { transcriptPath } = session;
     const costUsd = isClosed ? session.costUsd : undefined;
-    if (transcriptPath !== undefined) await writeServedRecord(transcriptPath, { v: 1, choices, open, costUsd });
+    const isCostAtMost = (isClosed && session.isCostAtMost) || undefined;
+    if (transcriptPath !== undefined)
+      await writeServedRecord(transcriptPath, { v: 1, choices, open, costUsd, isCostAtMost });
   }
 
   private closeIdle(): void {

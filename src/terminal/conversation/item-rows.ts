@@ -122,7 +122,7 @@ function endItem(
   note: (text: string, style?: Style) => PrintedItem,
 ): PrintedItem | undefined {
   if (outcome === "succeeded") return undefined;
-  const words = `${outcomeMarks[outcome]} ${endWords({ outcome, reason, limit })}`;
+  const words = `${outcomeMarks[outcome]} ${endWords({ reason, limit })}`;
   // A refusal's message is the model's answer, which has already been printed.
   if (outcome === "stopped" || reason === "refused" || message === undefined) return note(words, "warn");
   return note(`${words}: ${message}`, outcome === "failed" ? "bad" : "warn");

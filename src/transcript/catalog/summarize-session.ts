@@ -26,6 +26,8 @@ export interface SessionSummary {
   /** Outcome of the last run; undefined while the session is running, and after a crash. */
   readonly lastOutcome: Outcome | undefined;
   readonly lastReason: EndReason | undefined;
+  /** Set if the last run ended because a budget in dollars can't be enforced without the price of its model. */
+  readonly unpriced?: true | undefined;
   /** Whether the last run passed its acceptance check; undefined if it had no check. */
   readonly verified: boolean | undefined;
   /** Number of the main agent's turns in all runs. */
@@ -59,6 +61,7 @@ export function summarizeSession(
     firstPrompt: Array.isArray(prompt?.content) ? shorten(textOf(prompt.content)) : undefined,
     lastOutcome: lastEnd(ends.tail)?.outcome,
     lastReason: lastEnd(ends.tail)?.reason,
+    unpriced: lastEnd(ends.tail)?.limit?.unpriced,
     verified: lastEnd(ends.tail)?.acceptance?.ok,
     turns: lastTurn(ends.tail),
     model: started?.model,

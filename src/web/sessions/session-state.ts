@@ -6,10 +6,8 @@ import type { SessionInfo } from "../../protocol/index.ts";
 export type Tone = "busy" | "asking" | "good" | "bad" | "calm";
 
 /** Describes a session's state in a few words. */
-export function sessionState({ state, approvals, outcome, reason, detail, elsewhere }: SessionInfo): {
-  readonly words: string;
-  readonly tone: Tone;
-} {
+export function sessionState(info: SessionInfo): { readonly words: string; readonly tone: Tone } {
+  const { state, approvals, outcome, reason, unpriced, detail, elsewhere } = info;
   if (approvals > 0) return { words: `${plural(approvals, "request")} waiting for you`, tone: "asking" };
   const where = elsewhere ? ", in another process" : "";
   if (state === "running" || state === "waiting") return { words: `working${where}`, tone: "busy" };
@@ -18,7 +16,7 @@ export function sessionState({ state, approvals, outcome, reason, detail, elsewh
   if (outcome === undefined || reason === undefined) {
     return state === "idle" ? { words: `ready${where}`, tone: "calm" } : { words: "ended", tone: "calm" };
   }
-  return { words: `${endWords({ outcome, reason })}${where}`, tone: toneOf[outcome] };
+  return { words: `${endWords({ reason, limit: { unpriced } })}${where}`, tone: toneOf[outcome] };
 }
 
 /** Describes damage as a state: `It can't be read.` becomes `damaged: it can't be read`. */

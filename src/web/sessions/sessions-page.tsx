@@ -1,7 +1,7 @@
 import { type ReactNode, useState } from "react";
 import { plural } from "../../lib/portable.ts";
 import type { SessionInfo } from "../../protocol/index.ts";
-import { formatAgo, formatCost } from "../parts/format.ts";
+import { AT_MOST, formatAgo, formatCost } from "../parts/format.ts";
 import { useNow } from "../state/clock.ts";
 import { linkTo } from "../state/route.ts";
 import { useServer } from "../state/server-context.ts";
@@ -104,7 +104,18 @@ function SessionTable({ sessions }: { readonly sessions: readonly SessionInfo[] 
 function SessionRow({ session }: { readonly session: SessionInfo }): ReactNode {
   const now = useNow();
   const { words, tone } = sessionState(session);
-  const { id, title = "No prompt yet", worker, cwd, model, turns, costUsd, updatedAt, elsewhere } = session;
+  const {
+    id,
+    title = "No prompt yet",
+    worker,
+    cwd,
+    model,
+    turns,
+    costUsd,
+    updatedAt,
+    elsewhere,
+    isCostAtMost,
+  } = session;
   return (
     <tr className="session-row">
       <td className="title">
@@ -122,7 +133,9 @@ function SessionRow({ session }: { readonly session: SessionInfo }): ReactNode {
       </td>
       <td className="model dim wide">{model}</td>
       <td className="turns number dim wide">{turns > 0 ? turns : ""}</td>
-      <td className="cost number dim">{costUsd === undefined ? "–" : formatCost(costUsd)}</td>
+      <td className="cost number dim" title={isCostAtMost && AT_MOST}>
+        {costUsd === undefined ? "–" : formatCost(costUsd, isCostAtMost)}
+      </td>
       <td className="age number dim" title={new Date(updatedAt).toLocaleString()}>
         {formatAgo(now - updatedAt)}
       </td>

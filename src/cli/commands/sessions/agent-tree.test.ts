@@ -1,7 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { created, line } from "../../../client/view/agent-events.test-support.ts";
 import type { DurableEvent, Usage } from "../../../protocol/index.ts";
-import { recordedAgents, renderAgentTree } from "./agent-tree.ts";
+import { costOf, recordedAgents, renderAgentTree } from "./agent-tree.ts";
 
 const usage: Usage = { inputTokens: 400, cacheReadTokens: 500, cacheWriteTokens: 50, outputTokens: 50 };
 
@@ -38,6 +38,14 @@ describe("the usage of a session's agents", () => {
       "  ── Plan · 1 agent · 2,000 tokens · $0.0300",
       "  ── 3 agents · 6,000 tokens · $0.0900",
     ]);
+  });
+
+  it("has a cost that says whether it may be lower, or is incomplete", () => {
+    const lost = { costUsd: 0.25, isCostAtMost: true } as const;
+    expect(costOf([{ costUsd: 0.01 }, lost])).toBe("≤ $0.2600");
+    expect(costOf([{ costUsd: 0.01 }, {}])).toBe("at least $0.0100");
+    expect(costOf([lost, {}])).toBe("about $0.2500");
+    expect(costOf([{}])).toBe("cost unknown");
   });
 
   it("is shown without totals by type if all agents have the same type", () => {

@@ -42,12 +42,12 @@ export function renderAgentTree(all: readonly AgentView[], { inUse }: { readonly
 
 function totalOf(agents: readonly AgentView[]): string {
   const tokens = agents.reduce((sum, { usage }) => sum + tokensOf(usage), 0);
-  const cost = costOf(agents.map(({ costUsd }) => costUsd));
+  const cost = costOf(agents);
   return `${plural(agents.length, "agent")} · ${formatCount(tokens)} tokens · ${cost}`;
 }
 
 function renderAgentLine(agent: AgentView, inUse: boolean): string {
-  const { agentId, agentType, description, background, path, end, turns, usage, costUsd, denied } = agent;
+  const { agentId, agentType, description, background, path, end, turns, usage, denied } = agent;
   const mark = end === undefined ? "…" : outcomeMarks[end.outcome];
   const indent = "  ".repeat(path.length);
   const parts = [
@@ -57,15 +57,19 @@ function renderAgentLine(agent: AgentView, inUse: boolean): string {
     end === undefined && inUse ? "running" : endWords(end),
     plural(turns, "turn"),
     `${formatCount(tokensOf(usage))} tokens`,
-    costOf([costUsd]),
+    costOf([agent]),
     ...(end === undefined ? [] : [formatDuration(end.milliseconds)]),
     ...(denied.length === 0 ? [] : [`${formatCount(denied.length)} denied`]),
   ];
   return parts.join(" · ");
 }
 
-export function costOf(costs: readonly (number | undefined)[]): string {
-  const known = costs.reduce<number>((sum, cost) => sum + (cost ?? 0), 0);
-  if (!costs.includes(undefined)) return `$${known.toFixed(4)}`;
-  return known === 0 ? "cost unknown" : `at least $${known.toFixed(4)}`;
+/** Adds up costs. A sum that may be lower is shown as `≤ $0.4200`, and one without all prices as `at least $0.4200`. */
+export function costOf(agents: readonly Partial<Pick<AgentView, "costUsd" | "isCostAtMost">>[]): string {
+  const known = agents.reduce((sum, { costUsd = 0 }) => sum + costUsd, 0);
+  const isKnown = agents.every(({ costUsd }) => costUsd !== undefined);
+  const isAtMost = agents.some(({ isCostAtMost }) => isCostAtMost);
+  if (isKnown) return `${isAtMost ? "≤ " : ""}$${known.toFixed(4)}`;
+  if (known === 0) return "cost unknown";
+  return isAtMost ? `about $${known.toFixed(4)}` : `at least $${known.toFixed(4)}`;
 }

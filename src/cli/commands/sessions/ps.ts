@@ -81,6 +81,8 @@ interface ListedAgent {
   /** How the last run ended, if it has ended. */
   readonly outcome?: Outcome | undefined;
   readonly reason?: EndReason | undefined;
+  /** Set if the last run ended because a budget in dollars can't be enforced without the price of its model. */
+  readonly unpriced?: true | undefined;
   /** Name of the worker that the parked session is waiting for. */
   readonly waitsFor?: string | undefined;
   /** Number of prompts that the session's agents have not received. Set only for the main agent. */
@@ -94,6 +96,8 @@ interface ListedAgent {
   readonly turns: number;
   readonly tokens: number;
   readonly costUsd?: number | undefined;
+  /** Set if `costUsd` includes the most that requests whose responses were lost can have cost. */
+  readonly isCostAtMost?: true | undefined;
   /** Calls that the agent is waiting for. */
   readonly calls: readonly string[];
 }
@@ -165,6 +169,7 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
         delayedBy: inUse && view.step.kind === "delayed" ? view.step.by : undefined,
         outcome,
         reason,
+        unpriced: view.end?.limit?.unpriced,
         waitsFor,
         waitingPrompts: agentId === MAIN_AGENT ? waitingPrompts : undefined,
         background: view.background,
@@ -174,6 +179,7 @@ async function agentsOf(host: SessionHost, session: HostSession): Promise<readon
         turns: view.turns,
         tokens: tokensOf(view.usage),
         costUsd: view.costUsd,
+        isCostAtMost: view.isCostAtMost,
         calls: inUse ? view.calls.flatMap(requestedCall) : [],
       },
     ];
@@ -224,7 +230,7 @@ function renderAgents(agents: readonly ListedAgent[], { ids, all }: ListOptions)
     formatAge(now - agent.startedAt),
     String(agent.turns),
     formatCount(agent.tokens),
-    costOf([agent.costUsd]),
+    costOf([agent]),
     `${formatAge(now - agent.lastEventAt)} ago`,
     ...(all ? [agent.cwd ?? ""] : []),
     [...agent.calls, agent.description].filter((part) => part !== "").join(" · "),
@@ -243,9 +249,10 @@ function shortId(ids: readonly SessionId[], id: SessionId): string {
 
 const SHORTEST_ID = 6;
 
-function stateText({ state, delayedBy, outcome, reason = "process_lost", waitsFor }: ListedAgent): string {
+function stateText(agent: ListedAgent): string {
+  const { state, delayedBy, outcome, reason = "process_lost", unpriced, waitsFor } = agent;
   if (waitsFor !== undefined && reason === "parked") return `parked: ${waitingFor(waitsFor)}`;
-  const end = outcome && endWords({ outcome, reason });
+  const end = outcome && endWords({ reason, limit: { unpriced } });
   if (state === "idle") return end === undefined || outcome === "succeeded" ? "idle" : `idle: ${end}`;
   if (state === "ended") return end ?? "";
   return delayedBy === undefined || state !== "delayed" ? stateNames[state] : delayWords[delayedBy];

@@ -145,7 +145,7 @@ function renderEnd({
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
   const cached = usage.cacheReadTokens > 0 ? ` (${formatCount(usage.cacheReadTokens)} from cache)` : "";
   const parts = [
-    endWords({ outcome, reason, limit }),
+    endWords({ reason, limit }),
     plural(turns, "turn"),
     `${formatCount(input)} tokens in${cached}, ${formatCount(usage.outputTokens)} out`,
     costUsd === undefined ? "cost unknown" : `$${costUsd.toFixed(4)}`,
