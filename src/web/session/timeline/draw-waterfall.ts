@@ -34,7 +34,7 @@ export interface Drawing {
 
 /** Returns the width of the labels. */
 export function leftOf(width: number): number {
-  return Math.min(200, Math.max(124, width * 0.3));
+  return Math.min(200, Math.max(148, width * 0.3));
 }
 
 /** Draws the visible lanes. Bars that cover the same pixels are drawn once. */
@@ -109,6 +109,9 @@ function colorsOf(canvas: HTMLCanvasElement, style: CSSStyleDeclaration): (name:
 /** Shortens text until it fits. */
 function fitted(context: CanvasRenderingContext2D, text: string, width: number): string {
   if (context.measureText(text).width <= width) return text;
+  // The list of agents has the rest: `17 failed: model error` becomes `17 failed`.
+  const [short = ""] = text.split(/: | by | for /, 1);
+  if (short !== text && context.measureText(short).width <= width) return short;
   let length = Math.floor((text.length * width) / context.measureText(text).width);
   while (length > 1 && context.measureText(`${text.slice(0, length)}…`).width > width) length--;
   return `${text.slice(0, length)}…`;
