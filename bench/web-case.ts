@@ -1,7 +1,7 @@
 import { dirname, join } from "node:path";
 import type { Browser, Page } from "playwright-core";
 import { type Client, createClient } from "../src/client/index.ts";
-import { openBrowser, openPage } from "../test/web/open-browser.ts";
+import { openPage, startBrowser } from "../test/web/open-browser.ts";
 import { recordAgents } from "../test/web/record-agents.ts";
 import { openScene, type Scene } from "../test/web/scene.ts";
 import { median } from "./client.ts";
@@ -18,7 +18,7 @@ export async function webCase(): Promise<Figure[]> {
   const words = Array.from({ length: 20_000 }, (_, index) => `word${index}`).join(" ");
   const steps = [{ reply: { content: words, pacing: { chunkMs: 20, chunkCharacters: 24 } }, times: "always" as const }];
   const scene = await openScene([{ name: "main", steps }]);
-  const browser = await openBrowser();
+  const browser = await startBrowser();
   try {
     const { page } = await openPage(browser);
     const place = { home: join(dirname(scene.cwd), "home"), cwd: scene.cwd };

@@ -1,10 +1,32 @@
 import { setTimeout as wait } from "node:timers/promises";
 import sparticuz from "@sparticuz/chromium";
 import axe from "axe-core";
-import { type Browser, chromium, type Page } from "playwright-core";
+import { type Browser, type BrowserContext, chromium, type Page } from "playwright-core";
+
+let shared: Promise<Browser> | undefined;
+
+/**
+ * Returns the browser that all test files of this process share, because starting one takes seconds. Its `close` closes
+ * only the pages that were opened with it; the browser itself ends with the process.
+ */
+export async function openBrowser(): Promise<Pick<Browser, "newContext" | "close">> {
+  shared ??= startBrowser();
+  const browser = await shared;
+  const contexts: BrowserContext[] = [];
+  return {
+    newContext: async (options) => {
+      const context = await browser.newContext(options);
+      contexts.push(context);
+      return context;
+    },
+    close: async () => {
+      await Promise.all(contexts.map((context) => context.close()));
+    },
+  };
+}
 
 /** Starts the Chromium that npm has installed. It may connect only to this machine. */
-export async function openBrowser(): Promise<Browser> {
+export async function startBrowser(): Promise<Browser> {
   sparticuz.setGraphicsMode = false;
   const executablePath = await sparticuz.executablePath();
   for (let attempts = 0; ; attempts++) {
@@ -36,7 +58,7 @@ function launch(executablePath: string): Promise<Browser> {
 
 /** Opens a page, and collects the errors that occur in it. */
 export async function openPage(
-  browser: Browser,
+  browser: Pick<Browser, "newContext">,
   { width = 1440, height = 860, theme = "dark" }: { width?: number; height?: number; theme?: "dark" | "light" } = {},
 ): Promise<{ readonly page: Page; readonly problems: readonly string[] }> {
   const context = await browser.newContext({

@@ -1,11 +1,11 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
-import type { Browser, Locator, Page } from "playwright-core";
+import type { Locator, Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
 import { openScene, type Scene, say, task } from "./scene.ts";
 
-let browser: Browser;
+let browser: Awaited<ReturnType<typeof openBrowser>>;
 let scene: Scene;
 let page: Page;
 let problems: readonly string[];

@@ -4,14 +4,14 @@
 import { mkdirSync } from "node:fs";
 import { dirname, join } from "node:path";
 import type { Page } from "playwright-core";
-import { openBrowser, openPage } from "./open-browser.ts";
+import { openPage, startBrowser } from "./open-browser.ts";
 import { recordAgents } from "./record-agents.ts";
 import { openScene, PROMPT } from "./scene.ts";
 
 const directory = process.argv[2] ?? "pictures";
 mkdirSync(directory, { recursive: true });
 const scene = await openScene();
-const browser = await openBrowser();
+const browser = await startBrowser();
 try {
   const { page, problems } = await openPage(browser);
   await page.goto(scene.link);
@@ -35,8 +35,8 @@ try {
       await page.emulateMedia({ colorScheme: theme });
       for (const [width, height] of [
         [1440, 860],
-        [820, 760],
-        [390, 800],
+        [860, 760],
+        [400, 800],
       ] as const) {
         await page.setViewportSize({ width, height });
         for (const [name, hash] of Object.entries(names)) {

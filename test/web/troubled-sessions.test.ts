@@ -1,12 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
 import { recordAgents } from "./record-agents.ts";
 import { openScene, type Scene, say } from "./scene.ts";
 
-let browser: Browser;
+let browser: Awaited<ReturnType<typeof openBrowser>>;
 let scene: Scene;
 let page: Page;
 let missing: string | undefined;

@@ -1,12 +1,12 @@
 import { dirname, join } from "node:path";
-import type { Browser, Page } from "playwright-core";
+import type { Page } from "playwright-core";
 import { afterAll, beforeAll, beforeEach, describe, expect, it } from "vitest";
 import { barriersIn, openBrowser, openPage } from "./open-browser.ts";
 import { recordAgents, recordOutput } from "./record-agents.ts";
 import { COMMAND, openScene, PROMPT, type Scene } from "./scene.ts";
 
 // All tests share one browser and one server. Each test continues where the previous one stopped.
-let browser: Browser;
+let browser: Awaited<ReturnType<typeof openBrowser>>;
 let scene: Scene;
 let page: Page;
 let problems: readonly string[];
