@@ -18,7 +18,7 @@ export {
   readPluginRecords,
   writePluginRecords,
 } from "./plugins/installed-plugins.ts";
-export { type Plugin, readPlugin } from "./plugins/read-plugin.ts";
+export { type PartSource, type Plugin, readPlugin } from "./plugins/read-plugin.ts";
 export { type CheckedFile, checkMarkdownFile } from "./reading/check-markdown-file.ts";
 export { readAgentFile } from "./reading/read-agent.ts";
 export { readAgentJson } from "./reading/read-agent-json.ts";

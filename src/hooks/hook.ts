@@ -29,8 +29,6 @@ export interface CommandHook extends HookEntry {
   readonly source: HookSource;
   /** Directory of the plugin that the hook belongs to. */
   readonly pluginRoot?: string | undefined;
-  /** File and line of the hook, for messages. */
-  readonly where?: string | undefined;
 }
 
 export interface FunctionHook {

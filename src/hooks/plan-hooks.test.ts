@@ -86,11 +86,21 @@ describe("a matcher that names no tool", () => {
     ["payy", "PreToolUse", ["Did you mean pay?"]],
     ["zebra", "PermissionRequest", ['names "zebra", which is not a tool, so the hook never runs for it.']],
     ["pay, bash | MultiEdit|mcp__db__query|SlashCommand", "PreToolUse", []],
-    ["Baash", "SubagentStart", []],
+    ["Explor", "SubagentStart", ["Did you mean Explore?"]],
+    ["explore|reviewer", "SubagentStop", []],
+    ["zebra", "SubagentStop", []],
     ["Baa.*", "PreToolUse", []],
     ["", "PreToolUse", []],
   ])("%j for %s is reported", (matcher, event, notices) => {
-    const found = matcherNotices(hook(matcher, event), ["pay"]);
+    const found = matcherNotices(hook(matcher, event), { tools: ["pay"], agents: ["Explore", "reviewer"] });
     expect(found).toEqual(notices.map((notice) => expect.stringContaining(notice)));
+  });
+
+  it("is reported for an unknown agent, unless it is in the user's settings, which apply in every directory", () => {
+    const fromProject = { ...hook("zebra", "SubagentStop"), source: "project", where: "settings.json:3" } as Hook;
+    expect(matcherNotices(fromProject, { agents: ["Explore"] })).toEqual([
+      'settings.json:3: The matcher of the SubagentStop hook "true" names "zebra", which is not an agent, so the hook never runs for it. Use the name of an agent.',
+    ]);
+    expect(matcherNotices(fromProject)).toEqual([]);
   });
 });

@@ -35,8 +35,8 @@ export function approvedDefinition(definition: AgentDefinition, directory: Appro
   }
   const name = relative(directory.path, file);
   const approvals = [
-    ...(hooks?.length ? [{ kind: "hooks", name, hash: hashApproval(hooks) }] : []),
-    ...(ownServers.length > 0 ? [{ kind: "mcpServers", name, hash: hashApproval(ownServers) }] : []),
+    ...(hooks?.length ? [{ kind: "hooks", name, hash: hashApproval(hooks.map(withoutPlace)) }] : []),
+    ...(ownServers.length > 0 ? [{ kind: "mcpServers", name, hash: hashApproval(ownServers.map(withoutPlace)) }] : []),
   ];
   const { approvedHashes } = directory;
   const withheld = approvals.filter(({ kind, hash }) => approvedHashes && !approvedHashes(kind, name).includes(hash));
@@ -62,4 +62,9 @@ export function approvedDefinition(definition: AgentDefinition, directory: Appro
     fix: `Review the file, then run "retinue trust add${directory.isWorkspace ? "" : ` ${directory.path}`}".`,
   };
   return { definition: limited, approvals, diagnostics: [diagnostic] };
+}
+
+/** An approval stays valid if the lines of a file move. */
+function withoutPlace<Part extends { readonly where?: string | undefined }>({ where: _, ...part }: Part) {
+  return part;
 }

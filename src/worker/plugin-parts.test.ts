@@ -19,7 +19,9 @@ it("returns the hooks of an enabled plugin with its directory, and reports hooks
     PreToolUse: [{ matcher: "Bash", hooks: [{ type: "command", command: `${variable}/check.sh` }] }],
     Stop: [{ hooks: [program, { type: "prompt", prompt: "x" }] }],
   };
-  writeFileSync(join(kit, "hooks/hooks.json"), JSON.stringify({ hooks }));
+  writeFileSync(join(kit, "hooks/hooks.json"), JSON.stringify({ hooks }, null, 1));
+  const mcpServers = { db: { command: "db" }, log: "npx log" };
+  writeFileSync(join(kit, ".mcp.json"), JSON.stringify({ mcpServers }, null, 1));
   const home = join(root, "home");
   const { plugin } = await addPlugin(kit, { home, environment: {} });
   const place = { root, home, environment: { HOME: root } };
@@ -27,14 +29,19 @@ it("returns the hooks of an enabled plugin with its directory, and reports hooks
   expect((await partsNow()).hooks).toEqual([]);
   await enablePlugin(home, { name: "kit", hash: plugin.hash });
   const pluginRoot = join(home, "plugins/kit");
+  const file = join(pluginRoot, "hooks/hooks.json");
   expect(await partsNow()).toEqual({
     hooks: [
       // The shell expands the variable from its environment.
-      { pluginRoot, event: "PreToolUse", matcher: "Bash", command: `${variable}/check.sh` },
-      { pluginRoot, event: "Stop", command: "node", args: [join(pluginRoot, "stop.js")] },
+      { pluginRoot, where: `${file}:5`, event: "PreToolUse", matcher: "Bash", command: `${variable}/check.sh` },
+      { pluginRoot, where: `${file}:19`, event: "Stop", command: "node", args: [join(pluginRoot, "stop.js")] },
     ],
-    mcpServers: {},
-    notices: [expect.stringMatching(/^Plugin "kit": .*"prompt"/)],
+    mcpServers: { "kit:db": { command: "db" } },
+    serverPlaces: { "kit:db": `${join(pluginRoot, ".mcp.json")}:3` },
+    notices: [
+      expect.stringMatching(/hooks\.json:14: Plugin "kit": .*"prompt"/),
+      expect.stringMatching(/\.mcp\.json:6: Plugin "kit": The MCP server "log" must be an object/),
+    ],
   });
   await disablePlugin(home, "kit");
   expect((await partsNow()).hooks).toEqual([]);

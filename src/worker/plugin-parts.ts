@@ -1,4 +1,5 @@
-import type { Plugin } from "../definitions/index.ts";
+import { readFileSync } from "node:fs";
+import type { PartSource, Plugin } from "../definitions/index.ts";
 import {
   type HookEntry,
   type JsonObject,
@@ -7,22 +8,62 @@ import {
   type PluginParts,
   readHookEntries,
 } from "../protocol/index.ts";
+import { lineOf } from "../settings/index.ts";
 
 /** Returns the hooks and MCP servers of plugins, with the plugins' directories in place of variables. */
 export function pluginParts(plugins: readonly Plugin[]): PluginParts {
   const hooks: PluginHook[] = [];
   const notices: string[] = [];
   const mcpServers: [string, JsonObject][] = [];
+  const serverPlaces: [string, string][] = [];
   for (const plugin of plugins) {
-    const { name, root } = plugin;
+    const { name, root, sources } = plugin;
     const read = plugin.hooks === undefined ? { hooks: [], problems: [] } : readHookEntries(plugin.hooks);
-    hooks.push(...read.hooks.map((hook) => ({ pluginRoot: root, ...withRoot(hook, root) })));
-    notices.push(...read.problems.map(({ message }) => `Plugin "${name}": ${message}`));
+    const placeOfHook = placesIn(sources.hooks);
+    for (const hook of read.hooks) {
+      const { event, matcher, command } = hook;
+      const where = placeOfHook(matcher === undefined ? [event, command] : [event, matcher]);
+      hooks.push({ pluginRoot: root, ...withRoot(hook, root), where });
+    }
+    for (const { event, message } of read.problems)
+      notices.push(`${placeOfHook(event === undefined ? [] : [event])}: Plugin "${name}": ${message}`);
+    const placeOfServer = placesIn(sources.mcpServers);
     for (const [server, config] of Object.entries(plugin.mcpServers ?? {})) {
-      if (isObject(config)) mcpServers.push([`${name}:${server}`, replaceRoot(config, root) as JsonObject]);
+      const place = placeOfServer([server]);
+      if (!isObject(config)) {
+        const problem = 'must be an object such as { "command": "…" }, so it is not used';
+        notices.push(`${place}: Plugin "${name}": The MCP server "${server}" ${problem}.`);
+        continue;
+      }
+      mcpServers.push([`${name}:${server}`, replaceRoot(config, root) as JsonObject]);
+      serverPlaces.push([`${name}:${server}`, place]);
     }
   }
-  return { hooks, notices, mcpServers: Object.fromEntries(mcpServers) };
+  return {
+    hooks,
+    notices,
+    mcpServers: Object.fromEntries(mcpServers),
+    serverPlaces: Object.fromEntries(serverPlaces),
+  };
+}
+
+/** Returns a function that finds the file and line of a key in a part of a plugin. Reads the file once. */
+function placesIn(source: PartSource | undefined): (path: readonly string[]) => string {
+  let text: string | undefined;
+  return (path) => {
+    if (source === undefined) return "";
+    text ??= textOf(source.file);
+    return `${source.file}:${lineOf(text, [...source.keys, ...path])}`;
+  };
+}
+
+/** Returns an empty text if the file was removed after the plugin was read. */
+function textOf(file: string): string {
+  try {
+    return readFileSync(file, "utf8");
+  } catch {
+    return "";
+  }
 }
 
 /**

@@ -34,10 +34,19 @@ it("broken MCP servers and hook matchers are reported with their lines in runs a
   const entry = (matcher: string) => ({ matcher, hooks: [{ type: "command", command: "true" }] });
   const settings = {
     mcpServers: { a: { comand: "x" }, b: { command: "no-such-program" }, c: { url: "htp:/x" } },
-    hooks: { PreToolUse: [entry("Edit"), entry("Baash"), entry("Bash(")], PreTolUse: [entry("Bash")] },
+    hooks: {
+      PreToolUse: [entry("Edit"), entry("Baash"), entry("Bash(")],
+      PreTolUse: [entry("Bash")],
+      SubagentStop: [entry("Explor")],
+    },
   };
   const written = JSON.stringify(settings, null, 2);
   writeFileSync(file, written);
+  const agents = join(place.home, "..", ".agents", "agents");
+  mkdirSync(agents, { recursive: true });
+  const fields = ["name: db", "description: Reads tables.", "hooks: {PreToolUse: [{matcher: '[', command: x}]}"];
+  const servers = "mcpServers: [unknown, {d: {command: no-such-program}}]";
+  writeFileSync(join(agents, "db.md"), `---\n${[...fields, servers].join("\n")}\n---\nRead tables.\n`);
   const lineWith = (text: string) => 1 + written.split("\n").findIndex((line) => line.includes(text));
   const run = await retinue(["-p", "hello"], place);
   const { stdout } = await retinue(["doctor"], place);
@@ -48,8 +57,16 @@ it("broken MCP servers and hook matchers are reported with their lines in runs a
     expect(text).toContain(`${file}:10: The MCP server "c" can't be used: its "url" is not valid`);
     expect(text).toContain(`${file}:${lineWith('"Baash"')}: The matcher of the PreToolUse hook "true" names "Baash"`);
     expect(text).toMatch(/settings\.json:\d+: Unknown hook event "PreTolUse"; .* Did you mean "PreToolUse"\?/);
-    expect(text.match(/The MCP server "/g)).toHaveLength(3);
+    expect(text).toContain(
+      `${file}:${lineWith('"Explor"')}: The matcher of the SubagentStop hook "true" names "Explor"`,
+    );
+    expect(text).toContain("Did you mean Explore?");
+    expect(text.match(/settings\.json:\d+: The MCP server "/g)).toHaveLength(3);
   }
+  const agent = join(agents, "db.md");
+  expect(stdout).toContain(`${agent}:4: The matcher of the PreToolUse hook "x" ([) is not a valid regular expression`);
+  expect(stdout).toContain(`${agent}:5: The MCP server "unknown" can't be used: it is not configured.`);
+  expect(stdout).toContain(`${agent}:5: The MCP server "d" can't be used: there is no program "no-such-program"`);
   expect(stdout).toContain(
     `${file}:${lineWith('"Bash("')}: The matcher of the PreToolUse hook "true" (Bash() is not a`,
   );

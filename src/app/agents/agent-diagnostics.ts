@@ -1,6 +1,8 @@
 import { chooseEffort, MAIN_TYPE } from "../../agents/index.ts";
 import { findSkills, isPluginProblem } from "../../definitions/index.ts";
+import { checkMatcher } from "../../hooks/index.ts";
 import { misspelledName, plural, UserError } from "../../lib/index.ts";
+import { checkServerConfig } from "../../mcp/index.ts";
 import { describeNamedModel } from "../../model/index.ts";
 import {
   type AgentDefinition,
@@ -61,11 +63,40 @@ export function missingSkills(
   return findSkills(snapshot.skills, skills, { file }).diagnostics;
 }
 
+/** Reports values in a definition that were read, but do not do what its author expects. */
+export function definitionFindings(definition: AgentDefinition): readonly Diagnostic[] {
+  return [...effortFindings(definition), ...matcherFindings(definition), ...serverFindings(definition)];
+}
+
 /** Reports an effort that the model named in the definition does not support or might not support. */
-export function effortFindings({ name, file = name, model, effort }: AgentDefinition): readonly Diagnostic[] {
+function effortFindings({ name, file = name, model, effort }: AgentDefinition): readonly Diagnostic[] {
   const named = model === undefined || model === "inherit" ? undefined : describeNamedModel(model);
   const notice = named && chooseEffort(effort, { ...named, hasTools: false }).notice;
   return notice === undefined ? [] : [{ severity: "warning", file, line: 1, code: "effort", message: notice }];
+}
+
+/** Reports matchers of hooks that are invalid or never match. */
+function matcherFindings({ name, file = name, hooks = [] }: AgentDefinition): readonly Diagnostic[] {
+  return hooks.flatMap((hook) =>
+    checkMatcher({ kind: "command", source: "user", ...hook }, { owner: name }).map(({ message, fix }) => {
+      return { severity: "warning", file, line: lineIn(hook), agent: name, code: "hook_matcher", message, fix };
+    }),
+  );
+}
+
+/** Reports MCP servers whose configuration is invalid. */
+function serverFindings({ name, file = name, mcpServers = [] }: AgentDefinition): readonly Diagnostic[] {
+  return mcpServers.flatMap((server) => {
+    const checked = server.config === undefined ? undefined : checkServerConfig(server.config);
+    if (checked === undefined || checked.ok) return [];
+    const message = `The MCP server "${server.name}" can't be used: its configuration ${checked.message}.`;
+    const fix = "Correct the configuration.";
+    return [{ severity: "warning", file, line: lineIn(server), agent: name, code: "mcp_server", message, fix }];
+  });
+}
+
+function lineIn({ where = "" }: { readonly where?: string | undefined }): number {
+  return Number(/:(\d+)$/.exec(where)?.[1] ?? 1);
 }
 
 /** Returns messages about instruction files and their imports, including files that could not be read. */

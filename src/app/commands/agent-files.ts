@@ -7,7 +7,7 @@ import type { FileFailure, Workspace } from "../../ports/index.ts";
 import type { AgentDraft, AgentFileCheck, Diagnostic, LoadedAgent, WrittenAgent } from "../../protocol/index.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
 import { type AgentCatalog, type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
-import { effortFindings } from "../agents/agent-diagnostics.ts";
+import { definitionFindings } from "../agents/agent-diagnostics.ts";
 import { agentFileText, directoryFor, nameProblem } from "./agents.ts";
 import { reportOf } from "./report-agent.ts";
 import { isTrusted } from "./trust.ts";
@@ -136,7 +136,7 @@ async function checkText(
   }));
   const agent = loaded.catalog.agents.find((each) => each.definition.file === file);
   if (agent === undefined) {
-    const lint = definition && [...lintAgent({ definition, body: body() }), ...effortFindings(definition)];
+    const lint = definition && [...lintAgent({ definition, body: body() }), ...definitionFindings(definition)];
     const found = [...diagnostics, ...(lint ?? [])];
     return { check: { file, text, loads: definition !== undefined, diagnostics: found }, loaded };
   }

@@ -55,6 +55,35 @@ describe("an agent's effort", () => {
   });
 });
 
+it("an agent's hooks and MCP servers are checked, with the line of their field", async () => {
+  const file = join(directory, "worker.md");
+  const hooks = [
+    "hooks:",
+    "  PreToolUse:",
+    "    - { matcher: Bsah, command: ./a.sh }",
+    '    - { matcher: "Edit[", command: ./b.sh }',
+    "  SubagentStop:",
+    "    - { matcher: reviewer, command: ./c.sh }",
+  ];
+  const servers = ["mcpServers:", "  - db: { comand: npx }", "  - ok: { command: npx }", "  - configured"];
+  const fields = ["name: worker", "description: Finds dead code.", ...hooks, ...servers].join("\n");
+  writeFileSync(file, `---\n${fields}\n---\nFind dead code.\n`);
+  const about = ({ code }: { code: string }) => code === "hook_matcher" || code === "mcp_server";
+  const [checked] = await check(file);
+  const findings = checked?.diagnostics.filter(about);
+  expect(findings).toMatchObject([
+    { severity: "warning", line: 4, message: expect.stringContaining('names "Bsah"'), fix: "Did you mean Bash?" },
+    { line: 4, message: expect.stringContaining("(Edit[) is not a valid regular expression") },
+    { line: 4, message: expect.stringContaining('names "reviewer"'), fix: expect.stringContaining('Use "worker"') },
+    {
+      line: 10,
+      message: expect.stringContaining('"db" can\'t be used'),
+      fix: expect.stringContaining("configuration"),
+    },
+  ]);
+  expect((await lintAgents([file], options())).findings.filter(about)).toEqual(findings);
+});
+
 describe("markdownFiles", () => {
   it("lists Markdown files in a stable order, without third-party files", async () => {
     for (const folder of ["b", "node_modules", ".git", "c.md"]) mkdirSync(join(directory, folder));

@@ -19,7 +19,7 @@ import {
   type CatalogOptions,
   loadAgentCatalog,
 } from "../agents/agent-catalog.ts";
-import { effortFindings, isAbout, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
+import { definitionFindings, isAbout, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
 import type { Environment } from "../directories.ts";
 import { isSkill, type MarkdownFile, markdownFiles, readDefinition } from "./markdown-files.ts";
 
@@ -130,7 +130,7 @@ export function* checkSettingsAgents(options: Omit<ProjectSettingsOptions, "trus
       const { name = null, description = null } = definition ?? {};
       const isOff = diagnostics.some(({ code }) => code === "disabled");
       const failed = !loaded && !isOff;
-      const found = [...diagnostics, ...(definition ? effortFindings(definition) : [])];
+      const found = [...diagnostics, ...(definition ? definitionFindings(definition) : [])];
       yield { file, path: file, kind: "agent", loaded, failed, name, description, ...written, diagnostics: found };
     }
   }
@@ -173,7 +173,7 @@ async function checkFile({ path, file, problem }: MarkdownFile): Promise<Checked
   if ("bytes" in read) {
     const request = { bytes: read.bytes, file: resolve(path), source: "project" } as const;
     const { definition, ...checked } = await checkMarkdownFile(request);
-    return { ...checked, diagnostics: [...checked.diagnostics, ...(definition ? effortFindings(definition) : [])] };
+    return { ...checked, diagnostics: [...checked.diagnostics, ...(definition ? definitionFindings(definition) : [])] };
   }
   return { ...unread, kind: isSkill(path) ? "skill" : "agent", diagnostics: [read.problem] };
 }
@@ -227,7 +227,7 @@ async function lintFile(
   const { definition, body, diagnostics } = await readAgentFile({ bytes, file: resolve(path), source: "project" });
   if (!isGiven && diagnostics.some(({ code }) => code === "no_frontmatter")) return undefined;
   const lint =
-    definition === undefined ? [] : [...lintAgent({ definition, body: body() }), ...effortFindings(definition)];
+    definition === undefined ? [] : [...lintAgent({ definition, body: body() }), ...definitionFindings(definition)];
   return [...diagnostics, ...lint];
 }
 
@@ -246,7 +246,7 @@ export function lintLoaded({ definition, body }: CatalogAgent, loaded: AgentCata
   const { catalog, diagnostics } = loaded;
   const fromFile = diagnostics.filter((each) => isAbout(each, definition));
   const overrides = catalog.overrides.filter(({ winner }) => winner.definition === definition).map(overrideNotice);
-  const named = [...missingSkills(definition, loaded), ...effortFindings(definition)];
+  const named = [...missingSkills(definition, loaded), ...definitionFindings(definition)];
   return [...fromFile, ...named, ...overrides, ...lintAgent({ definition, body: body() })];
 }
 

@@ -4,18 +4,27 @@ import { tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { installedPlugins, isPluginProblem } from "../../definitions/index.ts";
 import { checkMatcher } from "../../hooks/index.ts";
-import { describeError, errorCode, formatBytes, homeDirectory, nearest, plural } from "../../lib/index.ts";
+import {
+  describeError,
+  errorCode,
+  formatBytes,
+  homeDirectory,
+  misspelledName,
+  nearest,
+  plural,
+} from "../../lib/index.ts";
 import { readServerConfig } from "../../mcp/index.ts";
 import { listModels, type ProviderChoice, resolveProvider } from "../../model/index.ts";
-import type { JsonObject, ProjectSettings, Settings } from "../../protocol/index.ts";
+import type { JsonObject, McpServerUse, ProjectSettings, Settings } from "../../protocol/index.ts";
 import { findRipgrep, type Search, searchEngineFor } from "../../tools/index.ts";
 import { checkHome } from "../../transcript/index.ts";
 import { readProjectSettings, sandboxSettings } from "../../worker/index.ts";
 import { createSandbox } from "../../workspace/index.ts";
-import { loadAgentCatalog } from "../agents/agent-catalog.ts";
+import { type AgentCatalog, loadAgentCatalog } from "../agents/agent-catalog.ts";
 import { hasUnreadAgents, isAbout, seeWhy, settingsProblems, unloadedSummary } from "../agents/agent-diagnostics.ts";
 import type { Environment } from "../directories.ts";
-import { settingsHooks } from "../opening/session-hooks.ts";
+import { configuredHooks, definitionHooks } from "../opening/session-hooks.ts";
+import { problemText } from "../settings/choose-model.ts";
 import { settingPath, settingPlace } from "../settings/setting-place.ts";
 import { VERSION } from "../version.ts";
 import { ruleProblems } from "./permissions.ts";
@@ -50,8 +59,8 @@ export async function checkInstallation(options: InstallationOptions): Promise<r
   const loaded = readSettings(options);
   const { settings } = loaded;
   const choice = chooseProvider(options, settings);
-  const [agents, connection, git, bash, sandbox] = await Promise.all([
-    checkAgentFiles(options),
+  const catalog = await loadAgentCatalog({ home, cwd: options.cwd, environment, trust: false });
+  const [connection, git, bash, sandbox] = await Promise.all([
     checkConnection(choice),
     checkProgram("git", { environment, without: "History and diffs are not available.", install: "Install git." }),
     checkProgram("bash", { environment, without: "sh runs commands instead.", install: "Install bash." }),
@@ -62,11 +71,11 @@ export async function checkInstallation(options: InstallationOptions): Promise<r
     checkNode(process.versions.node),
     ...checkSettings(loaded, home),
     checkTrust(loaded),
-    ...agents,
+    ...checkAgentFiles(catalog),
     ...checkPlugins(home),
-    ...checkHooks(loaded),
-    ...checkServers(loaded, environment),
-    checkProvider(choice),
+    ...checkHooks(loaded, catalog),
+    ...checkServers(loaded, { catalog, environment }),
+    checkProvider(choice, loaded),
     ...connection,
     checkRipgrep(environment),
     checkSearch(settings, { environment, choice }),
@@ -113,9 +122,8 @@ function checkTrust({ trusted, untrusted }: ProjectSettings): Finding {
   return { name, status: "ok", found };
 }
 
-async function checkAgentFiles({ home, cwd, environment }: InstallationOptions): Promise<readonly Finding[]> {
+function checkAgentFiles(loaded: AgentCatalog): readonly Finding[] {
   const name = "agents";
-  const loaded = await loadAgentCatalog({ home, cwd, environment, trust: false });
   const { catalog, diagnostics, snapshot } = loaded;
   const own = catalog.agents.filter(({ definition }) => definition.source !== "built-in");
   const doubtful = own.filter(({ definition }) =>
@@ -156,27 +164,54 @@ function checkPlugins(home: string): readonly Finding[] {
   return [{ name, status: "ok", found: `${enabled} of ${plugins.length} enabled` }];
 }
 
-/** Checks the matchers of the hooks in settings. Returns no findings if there are no hooks. */
-function checkHooks({ settings, origins }: ProjectSettings): readonly Finding[] {
+/** Checks the matchers of all hooks. Returns no findings if there are no hooks. */
+function checkHooks({ settings, origins }: ProjectSettings, { catalog, snapshot }: AgentCatalog): readonly Finding[] {
   const name = "hooks";
-  const { hooks } = settingsHooks(settings, origins);
-  const findings = hooks
-    .flatMap((hook) => checkMatcher(hook))
-    .map((found): Finding => ({ name, status: "warn", found, cure: "Correct the matcher." }));
-  return findings.length > 0 || hooks.length === 0
-    ? findings
-    : [{ name, status: "ok", found: `${hooks.length} in settings` }];
+  const agents = catalog.agents.map(({ definition }) => definition.name);
+  const configured = configuredHooks({ settingsOrigins: origins }, settings, snapshot.plugins);
+  const checked = [
+    ...configured.hooks.map((hook) => ({ hook, owner: undefined })),
+    ...catalog.agents.flatMap(({ definition }) =>
+      definitionHooks(definition, settings).map((hook) => ({ hook, owner: definition.name })),
+    ),
+  ];
+  const findings = [
+    ...snapshot.plugins.notices.map((found): Finding => ({ name, status: "warn", found, cure: "Correct the file." })),
+    ...checked.flatMap(({ hook, owner }) =>
+      checkMatcher(hook, { agents, owner }).map(({ message, fix }): Finding => {
+        const place = hook.kind === "command" && hook.where !== undefined ? `${hook.where}: ` : "";
+        return { name, status: "warn", found: `${place}${message}`, cure: fix };
+      }),
+    ),
+  ];
+  if (findings.length > 0 || checked.length === 0) return findings;
+  return [{ name, status: "ok", found: `${checked.length} configured` }];
 }
 
 /** Checks the configurations of MCP servers, without starting them. Returns no findings if there are none. */
-function checkServers({ settings, origins }: ProjectSettings, environment: Environment): readonly Finding[] {
+function checkServers(
+  { settings, origins }: ProjectSettings,
+  {
+    catalog: { catalog, snapshot },
+    environment,
+  }: { readonly catalog: AgentCatalog; readonly environment: Environment },
+): readonly Finding[] {
   const name = "mcp";
-  const servers = Object.entries(settings.mcpServers ?? {}).filter(([, config]) => config["disabled"] !== true);
-  const findings = servers.flatMap(([server, config]): Finding[] => {
-    const problem = serverProblem(config, environment);
+  const { mcpServers: ofPlugins, serverPlaces } = snapshot.plugins;
+  const all = Object.entries({ ...ofPlugins, ...settings.mcpServers });
+  const configured = all
+    .filter(([, config]) => config["disabled"] !== true)
+    .map(([server, config]): McpServerUse => {
+      const where = settingPlace(settingPath("mcpServers", server), origins) ?? serverPlaces?.[server];
+      return { name: server, config, where };
+    });
+  const names = configured.map((each) => each.name);
+  const ofAgents = catalog.agents.flatMap(({ definition }) => definition.mcpServers ?? []);
+  const servers = [...configured, ...ofAgents];
+  const findings = servers.flatMap(({ name: server, config, where }): Finding[] => {
+    const problem = config === undefined ? missingServer(server, names) : serverProblem(config, environment);
     if (problem === undefined) return [];
-    const place = settingPlace(settingPath("mcpServers", server), origins);
-    const found = `${place === undefined ? "" : `${place}: `}The MCP server "${server}" can't be used: ${problem.found}.`;
+    const found = `${where === undefined ? "" : `${where}: `}The MCP server "${server}" can't be used: ${problem.found}.`;
     return [{ name, status: "warn", found, cure: problem.cure }];
   });
   if (findings.length > 0 || servers.length === 0) return findings;
@@ -186,6 +221,17 @@ function checkServers({ settings, origins }: ProjectSettings, environment: Envir
 interface ServerProblem {
   readonly found: string;
   readonly cure: string;
+}
+
+/** Describes a server that an agent only names, if it is not configured. */
+function missingServer(name: string, configured: readonly string[]): ServerProblem | undefined {
+  if (configured.includes(name)) return undefined;
+  const meant = misspelledName(name, configured);
+  const cure =
+    meant === undefined
+      ? "Configure it under `mcpServers` in the settings or in .mcp.json."
+      : `Did you mean "${meant}"?`;
+  return { found: "it is not configured", cure };
 }
 
 function serverProblem(written: JsonObject, environment: Environment): ServerProblem | undefined {
@@ -205,11 +251,11 @@ function chooseProvider({ environment, provider, model }: InstallationOptions, s
   return resolveProvider({ settings, environment, flags: { provider, model } });
 }
 
-function checkProvider(choice: ProviderChoice): Finding {
+function checkProvider(choice: ProviderChoice, { origins }: ProjectSettings): Finding {
   const name = "provider";
   if (choice.kind === "problem") {
     const cure = "Set the key, or choose another provider or model with --provider and --model or in the settings.";
-    return { name, status: "fail", found: choice.message, cure };
+    return { name, status: "fail", found: problemText(choice, origins), cure };
   }
   if (choice.kind === "offline") {
     const cure = "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: --provider ollama --model NAME.";

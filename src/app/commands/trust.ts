@@ -86,7 +86,7 @@ function programsOf(definition: AgentDefinition, cwd: string): readonly Settings
     return { path: `agents.${name}.${path}`, value: value as JsonValue, scope: "project", file };
   };
   return [
-    ...hooks.map(({ event, ...hook }) => origin(`hooks.${event}`, hook)),
+    ...hooks.map(({ event, where: _, ...hook }) => origin(`hooks.${event}`, hook)),
     ...mcpServers.flatMap((use) => (use.config === undefined ? [] : [origin(`mcpServers.${use.name}`, use.config)])),
   ];
 }

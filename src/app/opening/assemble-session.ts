@@ -79,6 +79,7 @@ async function assembleWithServers(
   const approvals = openApprovals(options, context, { inbox, worker });
   const hooks = createSessionHooks(options, context, {
     definition,
+    agents,
     transcript,
     plugins: main.project.plugins,
     worker,

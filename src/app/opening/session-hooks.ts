@@ -13,6 +13,7 @@ import {
   type Settings,
   type SettingsOrigin,
 } from "../../protocol/index.ts";
+import type { LoadedAgents } from "../agents/available-agents.ts";
 import { placeOf } from "../settings/setting-place.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionHookOptions, SessionOptions } from "./session-options.ts";
@@ -30,6 +31,8 @@ export interface SessionHooks {
 interface HookOwner {
   /** The main agent's definition. */
   readonly definition: AgentDefinition | undefined;
+  /** Agents that the main agent can start. */
+  readonly agents: Pick<LoadedAgents, "definitions">;
   readonly transcript: { readonly sessionId: SessionId; readonly path: string | undefined };
   /** Contributions from enabled plugins. */
   readonly plugins: PluginParts;
@@ -40,7 +43,7 @@ interface HookOwner {
 export function createSessionHooks(
   options: SessionOptions,
   context: SessionContext,
-  { definition, transcript, plugins, worker }: HookOwner,
+  { definition, agents, transcript, plugins, worker }: HookOwner,
 ): SessionHooks {
   const { settings } = context;
   const { hooks, notices } = configuredHooks(options, settings, plugins);
@@ -52,7 +55,10 @@ export function createSessionHooks(
     sessionId: transcript.sessionId,
     transcriptPath: (agentId) => transcriptPath(transcript.path, agentId),
   });
-  const ownTools = (options.tools ?? []).map(({ name }) => name);
+  const names = {
+    tools: (options.tools ?? []).map(({ name }) => name),
+    agents: agents.definitions.map(({ name }) => name),
+  };
   // Without a PermissionRequest hook, all requests are denied.
   const missesHook = options.onAsk === "hook" && !opened.has("PermissionRequest");
   return {
@@ -64,7 +70,8 @@ export function createSessionHooks(
     },
     notices: [
       ...notices,
-      ...[...hooks, ...own].flatMap((hook) => matcherNotices(hook, ownTools)),
+      ...hooks.flatMap((hook) => matcherNotices(hook, names)),
+      ...own.flatMap((hook) => matcherNotices(hook, { ...names, owner: definition?.name })),
       ...(missesHook ? [missingHook] : []),
     ],
   };
@@ -82,7 +89,11 @@ interface ConfiguredHooks {
 }
 
 /** Returns the hooks from the settings, then from plugins, then from the embedding program. */
-function configuredHooks(options: SessionOptions, settings: Settings, plugins: PluginParts): ConfiguredHooks {
+export function configuredHooks(
+  options: Pick<SessionOptions, "settingsOrigins" | "hooks">,
+  settings: Settings,
+  plugins: PluginParts,
+): ConfiguredHooks {
   const fromSettings = settingsHooks(settings, options.settingsOrigins);
   const fromPlugins = settings.disableAllHooks ? { hooks: [], notices: [] } : pluginHooks(plugins);
   return {
@@ -96,7 +107,7 @@ function pluginHooks({ hooks, notices }: PluginParts): ConfiguredHooks {
 }
 
 /** Returns the hooks in settings files, each with its file and line. */
-export function settingsHooks(
+function settingsHooks(
   { hooks: value = {}, disableAllHooks }: Settings,
   origins: readonly SettingsOrigin[] | undefined,
 ): ConfiguredHooks {
@@ -149,7 +160,7 @@ function functionHooks(functions: SessionHookOptions = {}): readonly Hook[] {
 }
 
 /** Returns a definition's hooks. Hooks in a project's file are treated as the project's, all others as the user's. */
-function definitionHooks(
+export function definitionHooks(
   { hooks = [], source }: Partial<AgentDefinition> = {},
   { disableAllHooks }: Settings,
 ): readonly Hook[] {

@@ -65,7 +65,8 @@ export function createSessionServers(
   const whereIs = (name: string): string | undefined =>
     Object.hasOwn(options.mcpServers ?? {}, name)
       ? undefined
-      : settingPlace(settingPath("mcpServers", name), options.settingsOrigins);
+      : (settingPlace(settingPath("mcpServers", name), options.settingsOrigins) ??
+        main.project.plugins.serverPlaces?.[name]);
 
   async function connect(uses: readonly McpServerUse[], client: ServerClient): Promise<McpConnection> {
     if (uses.length === 0) return noConnection;

@@ -29,6 +29,15 @@ function choose({ model, file, flag, settings = {}, environment = key }: Wish): 
   return chooseModel({ settings, environment, flags, clock: systemClock, agent });
 }
 
+it("a problem with the provider in the settings is reported with the file and line", () => {
+  const settings: Settings = { provider: "opnai" };
+  const origin = { path: "provider", value: "opnai", scope: "user", file: "/home/settings.json", line: 3 } as const;
+  const environment = {};
+  expect(() => chooseModel({ settings, origins: [origin], environment, flags: {}, clock: systemClock })).toThrow(
+    '/home/settings.json:3: There is no provider "opnai" (from settings.provider). Did you mean "openai"?',
+  );
+});
+
 describe("an agent's model", () => {
   it("comes from the agent's definition, by tier or alias, and the reason is recorded", () => {
     for (const model of ["small", "haiku"]) {

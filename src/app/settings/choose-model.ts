@@ -5,15 +5,24 @@ import {
   createLimiter,
   createWireModel,
   type Limiter,
+  type ProviderChoice,
   type ProviderSearch,
   type ResolvedProvider,
   resolveProvider,
 } from "../../model/index.ts";
 import { createOfflineModel } from "../../offline/index.ts";
 import type { Clock, Model } from "../../ports/index.ts";
-import type { AgentDefinition, AssistantBlock, ModelOutcome, Settings, StopReason } from "../../protocol/index.ts";
+import type {
+  AgentDefinition,
+  AssistantBlock,
+  ModelOutcome,
+  Settings,
+  SettingsOrigin,
+  StopReason,
+} from "../../protocol/index.ts";
 import { connectionSilenceMs } from "../../runs/index.ts";
 import type { Environment } from "../directories.ts";
+import { settingPlace } from "./setting-place.ts";
 
 export interface ChosenModel {
   readonly model: Model;
@@ -29,6 +38,8 @@ export interface ChosenModel {
 
 export interface ModelOptions {
   readonly settings: Settings;
+  /** Places of the settings in files, for messages. */
+  readonly origins?: readonly SettingsOrigin[] | undefined;
   readonly environment: Environment;
   readonly flags: { readonly provider?: string | undefined; readonly model?: string | undefined };
   readonly clock: Clock;
@@ -41,16 +52,17 @@ export interface ModelOptions {
  * any of these, chooses the offline model. Throws a `UserError` for an invalid choice.
  */
 export function chooseModel(options: ModelOptions): ChosenModel {
-  const { agent, settings, flags } = options;
+  const { agent, settings, flags, origins } = options;
   const wanted = agent?.model;
   // `inherit` means the parent's model, and a main agent has no parent.
   if (agent === undefined || wanted === undefined || wanted === "inherit" || flags.model) return createChosen(options);
-  const requested = { ...options, settings: { ...settings, model: wanted } };
+  const others = origins?.filter(({ path }) => path !== "model");
+  const requested = { ...options, settings: { ...settings, model: wanted }, origins: others };
   const choice = resolveProvider(requested);
   if (choice.kind === "problem") {
     const chosen = createChosen(options);
     const used = chosen.reason === "offline" ? "the offline model" : chosen.model.describe().model;
-    const why = choice.message.replace(" (from settings.model)", "");
+    const why = problemText(choice, others).replace(" (from settings.model)", "");
     const notice = `${placeOfModel(agent)}Agent "${agent.name}" can't use its model: ${why} It uses ${used} instead.`;
     return { ...chosen, notice: [chosen.notice, notice].filter(Boolean).join(" ") };
   }
@@ -58,20 +70,30 @@ export function chooseModel(options: ModelOptions): ChosenModel {
   return { ...chosen, reason: chosen.reason.replaceAll("settings.model", `agent ${agent.name}`) };
 }
 
+/** Returns the message about a problem, with the file and line of the setting that caused it. */
+export function problemText(
+  { message, setting }: Extract<ProviderChoice, { kind: "problem" }>,
+  origins: readonly SettingsOrigin[] | undefined,
+): string {
+  const place = setting === undefined ? undefined : settingPlace(setting, origins);
+  return place === undefined ? message : `${place}: ${message}`;
+}
+
 interface GivenModel {
   readonly model?: string | Model | undefined;
   readonly provider?: string | undefined;
+  readonly settingsOrigins?: readonly SettingsOrigin[] | undefined;
 }
 
 /** Chooses a main agent's model: the model object that the program supplies, or a model by name. */
 export function chooseSessionModel(
-  { model, provider }: GivenModel,
+  { model, provider, settingsOrigins: origins }: GivenModel,
   { settings, environment, clock }: Pick<ModelOptions, "settings" | "environment" | "clock">,
   agent: AgentDefinition | undefined,
 ): ChosenModel {
   if (typeof model === "object")
     return { model: ownModel(model, settings), requested: null, reason: "supplied by the program" };
-  return chooseModel({ settings, environment, clock, flags: { provider, model }, agent });
+  return chooseModel({ settings, origins, environment, clock, flags: { provider, model }, agent });
 }
 
 /**
@@ -164,9 +186,9 @@ function placeOfModel({ file }: AgentDefinition): string {
   return `${file}:${index + 1 || 1}: `;
 }
 
-function createChosen({ settings, environment, flags, clock }: ModelOptions): ChosenModel {
+function createChosen({ settings, origins, environment, flags, clock }: ModelOptions): ChosenModel {
   const choice = resolveProvider({ settings, environment, flags });
-  if (choice.kind === "problem") throw new UserError(choice.message, { code: "provider", exitCode: 2 });
+  if (choice.kind === "problem") throw new UserError(problemText(choice, origins), { code: "provider", exitCode: 2 });
   if (choice.kind === "offline") {
     return { model: createOfflineModel(), requested: flags.model ?? null, reason: "offline", notice: choice.notice };
   }

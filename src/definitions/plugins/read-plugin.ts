@@ -27,6 +27,14 @@ export interface Plugin extends PluginManifest {
   readonly commandFiles: readonly string[];
   readonly hooks?: JsonObject;
   readonly mcpServers?: JsonObject;
+  /** Where hooks and MCP servers are written, for messages. */
+  readonly sources: { readonly [part in "hooks" | "mcpServers"]?: PartSource };
+}
+
+/** The file that contains a part of a plugin, and the keys that lead to the part. */
+export interface PartSource {
+  readonly file: string;
+  readonly keys: readonly string[];
 }
 
 export interface ReadPlugin {
@@ -60,6 +68,8 @@ export function readPlugin(root: string): ReadPlugin {
   if (checked.manifest === undefined) return { diagnostics: checked.diagnostics };
   const diagnostics = [...checked.diagnostics];
   const contents = { root, files: tree.files, raw: checked.raw, report: (each: Diagnostic) => diagnostics.push(each) };
+  const hooks = jsonOf(contents, { key: "hooks", standard: "hooks/hooks.json", manifest: file });
+  const servers = jsonOf(contents, { key: "mcpServers", standard: ".mcp.json", manifest: file });
   const plugin: Plugin = {
     ...checked.manifest,
     root,
@@ -67,8 +77,9 @@ export function readPlugin(root: string): ReadPlugin {
     agentFiles: pathsOf(contents, "agents").filter((each) => each.endsWith(".md")),
     skillFiles: pathsOf(contents, "skills").filter((each) => each.endsWith("/SKILL.md")),
     commandFiles: pathsOf(contents, "commands").filter((each) => each.endsWith(".md")),
-    ...jsonOf(contents, { key: "hooks", standard: "hooks/hooks.json", manifest: file }),
-    ...jsonOf(contents, { key: "mcpServers", standard: ".mcp.json", manifest: file }),
+    ...(hooks && { hooks: hooks.value }),
+    ...(servers && { mcpServers: servers.value }),
+    sources: { ...(hooks && { hooks: hooks.source }), ...(servers && { mcpServers: servers.source }) },
   };
   return { plugin, diagnostics };
 }
@@ -110,25 +121,26 @@ function isBelow(file: string, path: string): boolean {
 function jsonOf(
   { root, files, raw, report }: Contents,
   { key, standard, manifest }: { key: "hooks" | "mcpServers"; standard: string; manifest: string },
-): { readonly [each in "hooks" | "mcpServers"]?: JsonObject } {
+): { readonly value: JsonObject; readonly source: PartSource } | undefined {
   const named = raw[key] ?? (files.includes(standard) ? standard : undefined);
-  if (named === undefined) return {};
-  if (isObject(named)) return { [key]: named };
+  if (named === undefined) return undefined;
+  if (isObject(named)) return { value: named, source: { file: manifest, keys: [key] } };
   const path = typeof named === "string" ? insidePath(named) : undefined;
   if (path === undefined) {
     report(leavesRoot(manifest, JSON.stringify(named)));
-    return {};
+    return undefined;
   }
   const file = join(root, path);
-  const unread = (message: string, line = 1): object => {
+  const unread = (message: string, line = 1): undefined => {
     report({ severity: "warning", file, line, code: `${key}_unread`, message });
-    return {};
   };
   if (!files.includes(path)) return unread(`The manifest names ${path} for ${key}, but that file does not exist.`);
   const parsed = parseJsonc(readFileSync(file, "utf8"));
   if ("error" in parsed) return unread(`${key} can't be read: ${parsed.error.message}.`, parsed.error.line);
-  const value = isObject(parsed.value) && isObject(parsed.value[key]) ? parsed.value[key] : parsed.value;
-  return isObject(value) ? { [key]: value } : unread(`${key} must be an object.`);
+  if (!isObject(parsed.value)) return unread(`${key} must be an object.`);
+  const inner = parsed.value[key];
+  if (isObject(inner)) return { value: inner, source: { file, keys: [key] } };
+  return { value: parsed.value, source: { file, keys: [] } };
 }
 
 /** Normalizes a relative path that stays inside the plugin. Returns undefined for any other path. */

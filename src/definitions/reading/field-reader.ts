@@ -103,6 +103,11 @@ export class FieldReader<Name extends string> {
     return this.#refused;
   }
 
+  /** Returns the file and line of a field, for messages; undefined if the definition is not in a file. */
+  placeOf({ line }: Field): string | undefined {
+    return this.definedInCode ? undefined : `${this.#file}:${line}`;
+  }
+
   notice(field: Field, problem: FieldProblem): void {
     this.diagnostics.push({ severity: "notice", file: this.#file, line: field.line, ...problem });
   }

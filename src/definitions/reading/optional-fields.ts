@@ -118,7 +118,8 @@ function readServers(reader: AgentFieldReader): readonly McpServerUse[] | undefi
   const servers = readMcpServers(field);
   if (servers === undefined)
     wrongType(reader, field, "a list of server names, or a mapping from names to configurations");
-  return servers;
+  const where = reader.placeOf(field);
+  return where === undefined ? servers : servers?.map((server) => ({ ...server, where }));
 }
 
 /** Reads names, `{name: config}`, or a list of both. Returns undefined for any other value. */
@@ -157,5 +158,7 @@ function readHooks(reader: AgentFieldReader): readonly HookEntry[] | undefined {
       message,
       fix: hookFixes[reader.syntax.form],
     });
-  return hooks.length === 0 ? undefined : hooks;
+  if (hooks.length === 0) return undefined;
+  const where = reader.placeOf(field);
+  return where === undefined ? hooks : hooks.map((hook) => ({ ...hook, where }));
 }

@@ -123,12 +123,29 @@ describe("the chosen provider", () => {
 });
 
 describe("an error about the provider says what to do", () => {
-  it.each<[string, Wish, RegExp]>([
+  it.each<[string, Wish, RegExp, string?]>([
     ["a key is missing", { flags: { provider: "anthropic" } }, /ANTHROPIC_API_KEY or ANTHROPIC_AUTH_TOKEN/],
-    ["a named key is missing", { settings: { ...lab, provider: "gateway" } }, /Set GW_KEY in the environment/],
+    [
+      "a named key is missing",
+      { settings: { ...lab, provider: "gateway" } },
+      /Set GW_KEY in the environment/,
+      "providers.gateway",
+    ],
+    ["a provider in the settings is mistyped", { settings: { provider: "opnai" } }, /mean "openai"/, "provider"],
+    ["a model in the settings has no provider", { settings: { model: "gpt-6-sol" } }, /OPENAI_API_KEY/, "model"],
     ["a provider is mistyped", { flags: { provider: "antropic" } }, /no provider "antropic".*Did you mean "anthropic"/],
-    ["a provider has no address", { settings: { provider: "x", providers: { x: {} } } }, /providers\.x\.baseUrl/],
-    ["an address is invalid", { settings: { provider: "x", providers: { x: { baseUrl: "lab:8000" } } } }, /http:\/\//],
+    [
+      "a provider has no address",
+      { settings: { provider: "x", providers: { x: {} } } },
+      /providers\.x\.baseUrl/,
+      "providers.x",
+    ],
+    [
+      "an address is invalid",
+      { settings: { provider: "x", providers: { x: { baseUrl: "lab:8000" } } } },
+      /http:\/\//,
+      "providers.x",
+    ],
     ["a model is needed", { flags: { provider: "ollama" } }, /the `model` option.*ollama list/],
     ["a model has no provider", { flags: { model: "gpt-6-sol" } }, /OPENAI_API_KEY/],
     [
@@ -140,10 +157,12 @@ describe("an error about the provider says what to do", () => {
       "a header can't be sent",
       { settings: { provider: "x", model: "m", providers: { x: { baseUrl: "http://h", headers: { "a b": "c" } } } } },
       /providers\.x\.headers/,
+      "providers.x",
     ],
-  ])("%s", (_, wish, message) => {
+  ])("%s", (_, wish, message, setting) => {
     const choice = choose(wish);
     expect(choice).toMatchObject({ kind: "problem", message: expect.stringMatching(message) });
+    expect(choice).toHaveProperty("setting", setting);
   });
 
   it("even if a name is that of an inherited object member", () => {

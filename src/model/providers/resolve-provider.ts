@@ -33,7 +33,8 @@ export type ProviderChoice =
       readonly requested: string | null;
     }
   | { readonly kind: "offline"; readonly notice: string }
-  | { readonly kind: "problem"; readonly message: string };
+  /** `setting`: path of the setting that the problem is about, if it is about one. */
+  | { readonly kind: "problem"; readonly message: string; readonly setting?: string | undefined };
 
 /**
  * Chooses the provider and the model. Flags take precedence over settings, and settings over the environment. If
@@ -47,9 +48,10 @@ export function resolveProvider(request: ProviderRequest): ProviderChoice {
   const named = request.settings.providers ?? {};
   const entry = findProvider(provider.name, named, request.environment);
   if (entry === undefined) return unknownProvider(provider, providerNames(named));
-  if (typeof entry === "string") return { kind: "problem", message: entry };
+  const setting = Object.hasOwn(named, provider.name) ? `providers.${provider.name}` : provider.setting;
+  if (typeof entry === "string") return { kind: "problem", message: entry, setting };
   const resolved = withKey(entry, request.environment);
-  if (typeof resolved === "string") return { kind: "problem", message: resolved };
+  if (typeof resolved === "string") return { kind: "problem", message: resolved, setting };
   return withModel(resolved, provider, model);
 }
 
@@ -77,13 +79,15 @@ interface Asked {
   readonly name: string;
   readonly by: string;
   readonly isFlag: boolean;
+  /** The setting that named it, if it was a setting. */
+  readonly setting?: string | undefined;
 }
 
 /** Returns the requested model. The model from the settings does not apply if a flag names another provider. */
 function askedModel({ settings, flags }: ProviderRequest): Asked | undefined {
   if (flags.model) return { name: flags.model, by: "the `model` option", isFlag: true };
   if (!settings.model) return undefined;
-  const asked: Asked = { name: settings.model, by: "settings.model", isFlag: false };
+  const asked: Asked = { name: settings.model, by: "settings.model", isFlag: false, setting: "model" };
   if (flags.provider === undefined || flags.provider === settings.provider) return asked;
   return settings.model.startsWith(`${flags.provider}/`) || tierOf(settings.model) ? asked : undefined;
 }
@@ -93,11 +97,12 @@ function askedProvider(request: ProviderRequest, model: Asked | undefined): Aske
   if (flags.provider) return { name: flags.provider, by: "the `provider` option", isFlag: true };
   const mayName = model !== undefined && (model.isFlag || settings.provider === undefined);
   const prefix = mayName ? prefixOf(model.name, settings) : undefined;
-  if (prefix !== undefined && model) return { name: prefix, by: model.by, isFlag: model.isFlag };
-  if (settings.provider) return { name: settings.provider, by: "settings.provider", isFlag: false };
+  if (prefix !== undefined && model) return { ...model, name: prefix };
+  if (settings.provider)
+    return { name: settings.provider, by: "settings.provider", isFlag: false, setting: "provider" };
   const maker = model === undefined ? undefined : makerOf(model.name);
   if (model && maker !== undefined && environmentSpeaksOf(maker, environment)) {
-    return { name: maker, by: model.by, isFlag: model.isFlag };
+    return { ...model, name: maker };
   }
   const spoken = providerOfEnvironment(environment);
   return spoken && { name: spoken.name, by: spoken.variable, isFlag: false };
@@ -185,7 +190,8 @@ function withModel(provider: ResolvedProvider, chosen: Asked, asked: Asked | und
   const bare = asked?.name.startsWith(`${name}/`) ? asked.name.slice(name.length + 1) : asked?.name;
   const tier = bare === undefined ? "medium" : tierOf(bare);
   const model = tier === undefined ? bare : modelOfTier(provider.models, tier);
-  if (model === undefined || model === "") return { kind: "problem", message: noModel(name, bare) };
+  if (model === undefined || model === "")
+    return { kind: "problem", message: noModel(name, bare), setting: (asked ?? chosen).setting };
   const modelReason = asked === undefined ? `${name}'s default model` : `model from ${asked.by}`;
   return {
     kind: "wire",
@@ -213,13 +219,14 @@ function withoutProvider(model: Asked): ProviderChoice {
   return {
     kind: "problem",
     message: `No provider is configured for the model "${model.name}" (from ${model.by}). ${cure}.`,
+    setting: model.setting,
   };
 }
 
-function unknownProvider({ name, by }: Asked, names: readonly string[]): ProviderChoice {
+function unknownProvider({ name, by, setting }: Asked, names: readonly string[]): ProviderChoice {
   const near = nearest(name, names, 3).map((word) => `"${word}"`);
   const hint = near.length > 0 ? `Did you mean ${near.join(" or ")}?` : `The known providers are ${names.join(", ")}.`;
-  return { kind: "problem", message: `There is no provider "${name}" (from ${by}). ${hint}` };
+  return { kind: "problem", message: `There is no provider "${name}" (from ${by}). ${hint}`, setting };
 }
 
 const offlineIs = "Using the offline model, which is not a language model.";

@@ -31,6 +31,8 @@ export interface HookEntry {
   /** Arguments of the program `command`. If absent, `command` is a shell command line. */
   readonly args?: readonly string[] | undefined;
   readonly timeoutSeconds?: number | undefined;
+  /** File and line of the hook, for messages. */
+  readonly where?: string | undefined;
 }
 
 /**

@@ -37,10 +37,12 @@ export interface ProjectSnapshot extends Snapshot {
 /** Parts that enabled plugins add to a session, besides agents and skills. */
 export interface PluginParts {
   readonly hooks: readonly PluginHook[];
-  /** Messages about hooks that are not run. */
+  /** Messages about hooks and MCP servers that are not used. */
   readonly notices: readonly string[];
   /** MCP servers, keyed by `plugin:server`. */
   readonly mcpServers: Readonly<Record<string, JsonObject>>;
+  /** File and line of each server, for messages. */
+  readonly serverPlaces?: Readonly<Record<string, string>> | undefined;
 }
 
 export interface PluginHook extends HookEntry {
