@@ -174,6 +174,7 @@ export { reportAgent } from "./commands/report-agent.ts";
 export { readServedRecord, type SessionChoices, writeServedRecord } from "./commands/served-record.ts";
 export {
   awaitedRuns,
+  findAgentId,
   hasUnfinishedWork,
   hasWaitingWork,
   type ListedAgent,

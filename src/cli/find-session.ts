@@ -1,5 +1,12 @@
-import { findSession, type ListedAgent, listSessions, type SessionSummary, unmatchedAgent } from "../app/index.ts";
-import { matchAgentId, matchId, SHORTEST_END, UserError } from "../lib/index.ts";
+import {
+  findAgentId,
+  findSession,
+  type ListedAgent,
+  listSessions,
+  type SessionSummary,
+  unmatchedAgent,
+} from "../app/index.ts";
+import { matchId, SHORTEST_END, UserError } from "../lib/index.ts";
 import type { AgentId, SessionId } from "../protocol/index.ts";
 import { sessionOfWorker } from "./host/worker-sessions.ts";
 import { usageError } from "./read-options.ts";
@@ -54,21 +61,6 @@ export function agentIdOf(reference: string, agents: readonly ListedAgent[], kin
   if (agentId !== undefined) return agentId;
   const { message, cure } = unmatchedAgent(reference, agents, kind);
   throw sessionError(message, cure);
-}
-
-/**
- * Finds an agent by its name, its id, or the start or end of the id, with or without `agent-`. `agents` must be sorted
- * by age, oldest first. Returns undefined unless exactly one matches.
- */
-export function findAgentId(reference: string, agents: readonly ListedAgent[]): AgentId | undefined {
-  // The name of an agent that has ended can be given to another agent.
-  const named = agents.findLast(({ name }) => name === reference);
-  if (named !== undefined) return named.agentId;
-  const match = matchAgentId(
-    agents.map(({ agentId }) => agentId),
-    reference,
-  );
-  return match.kind === "one" ? match.id : undefined;
 }
 
 function notMatched(id: string): string {

@@ -22,15 +22,17 @@ const write = { calls: [{ name: "Write", input: { file_path: "made.txt", content
 
 describe("the program's answer", () => {
   const answered = async (answer: unknown) => {
-    const approvals = { ask: async () => answer } as Approvals;
-    const { session, model, cwd } = await open({ MAIN: [touch, { text: "Done." }] }, { approvals });
+    const ask = typeof answer === "function" ? answer : async () => answer;
+    const troubles: string[] = [];
+    const options = { approvals: { ask } as Approvals, onTrouble: (message: string) => void troubles.push(message) };
+    const { session, model, cwd } = await open({ MAIN: [touch, { text: "Done." }] }, options);
     const updates: RunUpdate[] = [];
     for await (const update of session.prompt("MAIN: go")) updates.push(update);
     await session.close();
     const recorded = updates.find(({ type }) => type === "approval.answered");
     const notices = updates.flatMap((update) => (update.type === "notice.raised" ? [update.message] : []));
     const isMade = existsSync(join(cwd, "made.txt"));
-    return { recorded, notices, isMade, told: resultsIn(model.requests("MAIN")[1]) };
+    return { recorded, notices, troubles, isMade, told: resultsIn(model.requests("MAIN")[1]) };
   };
 
   it("does not have to name an approver", async () => {
@@ -53,11 +55,37 @@ describe("the program's answer", () => {
     [{ answer: "allow", inputJson: { command: "true" } }, "`inputJson` must be a string that contains a JSON object"],
     [{ answer: "allow", more: 1 }, "the field `more` is unknown. Use answer, by, message, inputJson, always, replies"],
   ])("is a denial if it is %j", async (answer, problem) => {
-    const message = expect.stringContaining(`The program's answer was invalid: ${problem}`);
+    const message = expect.stringContaining(
+      `The answer of the program's \`approvals.ask\` function is invalid: ${problem}`,
+    );
     expect(await answered(answer)).toMatchObject({
       recorded: { answer: "deny", by: "the program", message },
       isMade: false,
       told: [message],
+      troubles: [expect.stringMatching(/^A call to Bash was denied: .*is invalid/)],
+    });
+  });
+
+  it.each([
+    [
+      "throws",
+      () => {
+        throw new TypeError("db is undefined");
+      },
+    ],
+    [
+      "rejects",
+      async () => {
+        throw new TypeError("db is undefined");
+      },
+    ],
+  ])("is a denial if the function %s, and the program is told", async (_, ask) => {
+    const message = "The program's `approvals.ask` function failed: db is undefined";
+    expect(await answered(ask)).toMatchObject({
+      recorded: { answer: "deny", by: "the program", message },
+      isMade: false,
+      told: [expect.stringContaining(message)],
+      troubles: [`A call to Bash was denied: ${message}`],
     });
   });
 

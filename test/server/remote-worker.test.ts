@@ -278,6 +278,11 @@ it("the error for a worker that is not connected names the worker and says what 
   const kept = await server.send("POST", `/session/${id}/message`, message);
   expect(kept).toMatchObject({ status: 200, json: { status: "done" } });
   expect(kept.text).toContain("The worker box is not connected. The message is in the session's inbox");
+  const lost = await retinue(["message", `${id}/nobody`, "Hello.", "--server", server.url], here);
+  expect(lost).toMatchObject({
+    code: 2,
+    stderr: expect.stringContaining('There is no agent "nobody" in this session'),
+  });
   writeFileSync(join(there.cwd, "go"), "");
   startWorker(there, server, here.home);
   await expect

@@ -132,6 +132,21 @@ export interface ListedAgent {
   readonly name?: string | undefined;
 }
 
+/**
+ * Finds an agent by its name, its id, or the start or end of the id, with or without `agent-`. `agents` must be sorted
+ * by age, oldest first. Returns undefined unless exactly one matches.
+ */
+export function findAgentId(reference: string, agents: readonly ListedAgent[]): AgentId | undefined {
+  // The name of an agent that has ended can be given to another agent.
+  const named = agents.findLast(({ name }) => name === reference);
+  if (named !== undefined) return named.agentId;
+  const match = matchAgentId(
+    agents.map(({ agentId }) => agentId),
+    reference,
+  );
+  return match.kind === "one" ? match.id : undefined;
+}
+
 /** Maximum number of agents that a message lists. */
 const MAX_LISTED = 8;
 

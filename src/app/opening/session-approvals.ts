@@ -45,6 +45,7 @@ export function openApprovals(
     attended: approvals !== undefined || onAsk === "wait",
     deniesBackground: context.settings.background?.approvals === "deny",
     program: approvals,
+    report: onTrouble,
     keepRule: home === false ? undefined : keepAndReport,
     inbox,
   });

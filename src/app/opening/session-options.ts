@@ -162,8 +162,8 @@ export interface SessionOptions {
   /** Aborts the opening of the session. MCP servers that are starting are stopped. */
   readonly signal?: AbortSignal | undefined;
   /**
-   * Receives messages for the user: about a full disk, an MCP server that starts slowly, commands without a sandbox, or
-   * commands from another terminal.
+   * Receives messages for the user: about a full disk, an MCP server that starts slowly, commands without a sandbox, an
+   * `approvals.ask` function that fails, or commands from another terminal.
    */
   readonly onTrouble?: ((message: string) => void) | undefined;
 }

@@ -1,8 +1,8 @@
-import { lastRunEnd, type NewCommand, unmatchedAgent } from "../../app/index.ts";
+import { findAgentId, lastRunEnd, type NewCommand, unmatchedAgent } from "../../app/index.ts";
 import { plural, stripControls } from "../../lib/index.ts";
 import { MAIN_AGENT, type Receipt } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
-import { findAgentId, parseSessionAgent } from "../find-session.ts";
+import { parseSessionAgent } from "../find-session.ts";
 import { printHelp } from "../help/print-help.ts";
 import { chooseHost } from "../host/choose-host.ts";
 import { type HostSession, type SessionHost, serverOption } from "../host/session-host.ts";

@@ -47,6 +47,8 @@ export interface ApprovalQueueOptions {
   readonly deniesBackground?: boolean;
   readonly program?: Approvals | undefined;
   readonly inbox: Inbox;
+  /** Called with a message for the program if its function fails or returns an invalid answer. */
+  readonly report?: ((message: string) => void) | undefined;
   /** Saves a rule for later sessions in this directory. */
   readonly keepRule?: ((rule: string) => Promise<void>) | undefined;
 }
@@ -146,7 +148,7 @@ async function denyOpen({ requestId }: ApprovalQuestion, inbox: Inbox): Promise<
 
 function firstAnswer(
   question: ApprovalQuestion,
-  { inbox, program, signal, settledBy }: WaitOptions,
+  { inbox, program, report, signal, settledBy }: WaitOptions,
 ): Promise<ApprovalAnswer | undefined> {
   const { requestId } = question;
   const done = new AbortController();
@@ -172,14 +174,11 @@ function firstAnswer(
     if (signal.aborted) return resolve(undefined);
     void checkInbox().catch(reject);
     if (program === undefined) return;
-    const failed = (error: unknown): ApprovalAnswer => ({
-      answer: "deny",
-      by: THE_PROGRAM,
-      message: `Approval could not be requested: ${describeError(error)}`,
+    void askProgram(question, { program, signal: done.signal }).then(({ answer, failure }) => {
+      if (done.signal.aborted) return undefined;
+      if (failure !== undefined) report?.(`A call to ${question.call.name} was denied: ${failure}`);
+      return submit(answer);
     });
-    void askProgram(question, { program, signal: done.signal })
-      .catch(failed)
-      .then((answer) => (done.signal.aborted ? undefined : submit(answer)));
   })
     .then((answer) => {
       done.abort(answer);
@@ -188,14 +187,28 @@ function firstAnswer(
     .finally(() => done.abort());
 }
 
+interface ProgramAnswer {
+  readonly answer: ApprovalAnswer;
+  /** Why the program's function gave no valid answer, so that the call is denied. */
+  readonly failure?: string | undefined;
+}
+
+/** Asks the program. A function that fails, or returns an invalid answer, denies the call. Never rejects. */
 async function askProgram(
   question: ApprovalQuestion,
   { program, signal }: { readonly program: Approvals; readonly signal: AbortSignal },
-): Promise<ApprovalAnswer> {
-  const answer = await program.ask(question, signal);
-  const problem = answerProblem(answer, question.questions);
-  if (problem === undefined) return { ...answer, by: answer.by ?? THE_PROGRAM };
-  return { answer: "deny", by: THE_PROGRAM, message: `The program's answer was invalid: ${problem}` };
+): Promise<ProgramAnswer> {
+  const denied = (failure: string): ProgramAnswer => {
+    return { answer: { answer: "deny", by: THE_PROGRAM, message: failure }, failure };
+  };
+  try {
+    const answer = await program.ask(question, signal);
+    const problem = answerProblem(answer, question.questions);
+    if (problem === undefined) return { answer: { ...answer, by: answer.by ?? THE_PROGRAM } };
+    return denied(`The answer of the program's \`approvals.ask\` function is invalid: ${problem}`);
+  } catch (error) {
+    return denied(`The program's \`approvals.ask\` function failed: ${describeError(error)}`);
+  }
 }
 
 /**

@@ -1,6 +1,7 @@
 import { statfs } from "node:fs/promises";
 import { dirname } from "node:path";
 import {
+  findAgentId,
   giveAnswer,
   hasUnfinishedWork,
   readCost,
@@ -8,6 +9,7 @@ import {
   type Session,
   settledAnswer,
   steerSession,
+  unmatchedAgent,
   writeServedRecord,
 } from "../../app/index.ts";
 import { createDeferred, createId, type Deferred, describeError, UserError } from "../../lib/index.ts";
@@ -22,6 +24,7 @@ import {
 import { HttpProblem, problem } from "../http/problem.ts";
 import { isSettledWithin } from "./follow-updates.ts";
 import type { Projects } from "./projects.ts";
+import { SessionAgents } from "./session-agents.ts";
 import type { CatalogSession, SessionCatalog } from "./session-catalog.ts";
 import type { ServedSession, SessionHost } from "./session-host.ts";
 
@@ -82,6 +85,8 @@ export class SessionControl {
     const isText = command.type === "prompt" && command.content.every(({ type }) => type === "text");
     if (!isWorkerLost(error) || !isText) throw error;
     const { path, project } = session;
+    const refusal = await refuseUnknownAgent(path, { id, to: command.to });
+    if (refusal !== undefined) return refusal;
     const { receipt } = await steerSession({ home: project.home, sessionId: session.id, command, id });
     if (receipt !== undefined) return receipt;
     // This makes sure that the session is opened when the worker returns.
@@ -265,6 +270,18 @@ async function unlessDiskIsFull({ path }: CatalogSession, receipt: Promise<Recei
 
 function isUnfinished({ id, project: { home } }: CatalogSession): boolean {
   return hasUnfinishedWork({ home, sessionId: id });
+}
+
+/** Refuses a command for an agent that is not in the session's transcripts, because it could never be carried out. */
+async function refuseUnknownAgent(
+  path: string,
+  { id, to }: { readonly id: string; readonly to: string },
+): Promise<Receipt | undefined> {
+  if (to === MAIN_AGENT) return undefined;
+  const agents = await new SessionAgents(path).list();
+  if (findAgentId(to, agents) !== undefined) return undefined;
+  const { message, cure } = unmatchedAgent(to, agents);
+  return { commandId: id, status: "refused", message: `${message}. ${cure}`, code: "unknown_agent" };
 }
 
 function isWorkerLost(error: unknown): boolean {
