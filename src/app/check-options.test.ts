@@ -72,7 +72,11 @@ describe("options of openSession", () => {
     ],
     [{ hooks: { Stop: {} } }, "hooks option of openSession has an invalid value for Stop", "array"],
     [{ hooks: { Stop: [{ command: "true" }] } }, "hooks option of openSession has an invalid value for Stop", "run"],
-    [{ hooks: { Stop: [{ run: () => ({}), matchr: "x" }] } }, "has an invalid value for Stop", "matcher"],
+    [
+      { hooks: { Stop: [{ run: () => ({}), matchr: "x" }] } },
+      'has the unknown field "matchr" for Stop',
+      "mean matcher?",
+    ],
     [
       { settings: { permissions: { defaultMode: "yolo" } } },
       "The settings option of openSession is invalid: permissions.defaultMode",

@@ -97,7 +97,8 @@ function checkOption(name: string, option: string, { value, type }: CheckedValue
   }
 }
 
-function unknownOption(name: string, option: string, known: Iterable<string>): UserError {
+/** Returns the error for an option that a function does not have, with the name that was probably meant. */
+export function unknownOption(name: string, option: string, known: Iterable<string>): UserError {
   const [meant] = nearest(option, known);
   const cure = meant === undefined ? "docs/library.md lists its options." : `Did you mean ${meant}?`;
   return optionError(`${capitalized(name)} has no option "${option}"`, cure);

@@ -68,6 +68,7 @@ export {
   describeRequest,
   type RequestText,
   type ShownRequest,
+  showRule,
 } from "./words/approval-text.ts";
 export { announcementOf, describeCall, oneLine } from "./words/describe-call.ts";
 export {

@@ -277,6 +277,9 @@ describe("a tool that the program defines", () => {
       { ...options, tools: [priceTool(calls)], resume: session.id },
       left,
     );
+    expect(resumed.session.notices).toContain(
+      'The process ended during 1 call of the main agent, so its outcome is unknown: price_of {"product":"pear"}. The model is told to check before it repeats the call.',
+    );
     const { outcome, facts } = await resumed.session.prompt("").result;
     expect(outcome).toBe("succeeded");
     expect(facts.toolCalls).toEqual({ price_of: 1 });

@@ -38,7 +38,9 @@ it("a session's events include all agents, even between runs, and can be continu
 
 it("a session's events can't be read from an invalid position", async () => {
   const { session } = await open({ MAIN: [] });
-  expect(() => session.events({ afetr: 3 } as object)).toThrow('session.events has no option "afetr"');
+  expect(() => session.events({ afetr: 3 } as object)).toThrow(
+    expect.objectContaining({ message: 'session.events has no option "afetr"', cure: "Did you mean after?" }),
+  );
   expect(() => session.events({ after: Number.NaN })).toThrow("must be a whole number");
   await session.close();
 });

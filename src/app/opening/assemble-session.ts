@@ -39,6 +39,8 @@ export interface OpenedThread {
   readonly transcript: Transcript;
   readonly thread: Thread;
   readonly worker: WorkerSession;
+  /** Messages about what an earlier process left behind. */
+  readonly notices: readonly string[];
 }
 
 export interface OpenedSession extends OpenedThread {
@@ -63,7 +65,7 @@ async function assembleWithServers(
   opened: OpenedSession,
   servers: SessionServers,
 ): Promise<Session> {
-  const { context, main, chosen, transcript, thread, worker } = opened;
+  const { context, main, chosen, transcript, thread, worker, notices: left } = opened;
   const { settings, clock, cwd } = context;
   const { definition, agents } = main;
   const { rules, problems } = collectRules(given, context, main.project);
@@ -149,6 +151,7 @@ async function assembleWithServers(
         ...hooks.notices,
         ...verification.notices,
         ...tools.notices,
+        ...left,
         ...transcript.problems.map(({ file, line, message }) => `${file}:${Math.max(1, line)}: ${message}`),
       ],
     },

@@ -257,12 +257,23 @@ function checkHooks(hooks: Readonly<Record<string, unknown>>): void {
       throw optionError(`The hooks option of openSession has an unknown event "${event}"`, cure);
     }
     if (list === undefined || (Array.isArray(list) && list.every(isHook))) continue;
+    const fields = Array.isArray(list) ? list.filter(isRecord).flatMap((hook) => Object.keys(hook)) : [];
+    const unknown = fields.find(
+      (field) => misspelledName(field, hookFields) !== undefined && !hookFields.includes(field),
+    );
+    if (unknown !== undefined)
+      throw optionError(
+        `The hooks option of openSession has the unknown field "${unknown}" for ${event}`,
+        `Did you mean ${misspelledName(unknown, hookFields)}?`,
+      );
     throw optionError(
       `The hooks option of openSession has an invalid value for ${event}`,
       "Use an array of objects with a run function and, optionally, matcher (a string) and timeoutSeconds (a number above 0).",
     );
   }
 }
+
+const hookFields: readonly string[] = ["run", "matcher", "timeoutSeconds"];
 
 /** Rejects unknown fields too, because a hook with a misspelled matcher would apply to every tool. */
 function isHook(hook: unknown): boolean {

@@ -1,6 +1,6 @@
-import { newSessionId } from "../../lib/index.ts";
+import { newSessionId, plural } from "../../lib/index.ts";
 import type { WorkerPort, WorkerSession } from "../../ports/index.ts";
-import { MAIN_AGENT } from "../../protocol/index.ts";
+import { type Line, MAIN_AGENT, type ToolCall } from "../../protocol/index.ts";
 import { Thread } from "../../runs/index.ts";
 import {
   createMemoryTranscript,
@@ -76,15 +76,32 @@ async function openThread(options: SessionOptions, context: SessionContext, port
     // This process has the lock, so processes tagged with this session were left behind by a process that was killed.
     if (transcript.leftOpen) await port.sweep(transcript.sessionId);
     worker = await openWorker(options, { context, transcript, worker: port });
-    if (options.resume !== undefined)
-      await thread.restore({ recall: recallUntilClosed(worker.executor(context.cwd), context) });
+    const recall = recallUntilClosed(worker.executor(context.cwd), context);
+    const ended = options.resume === undefined ? [] : await thread.restore({ recall });
     await thread.recordCleaned();
-    return { transcript, thread, worker };
+    return { transcript, thread, worker, notices: unknownOutcomes(thread, ended) };
   } catch (error) {
     await worker?.close({ keepsCalls: true });
     if (options.transcript === undefined) await transcript.close();
     throw error;
   }
+}
+
+/** Returns a message about the calls that a lost process left without an outcome. */
+function unknownOutcomes({ state }: Thread, ended: readonly Line[]): readonly string[] {
+  const ids = ended.flatMap((line) =>
+    line.type === "tool.ended" && line.result.outcome === "unknown" ? [line.callId] : [],
+  );
+  if (ids.length === 0) return [];
+  const calls = state.calls.flatMap(({ call }) => (ids.includes(call.callId) ? [shown(call)] : []));
+  const [their, them] = ids.length === 1 ? ["its outcome is", "the call"] : ["their outcomes are", "them"];
+  return [
+    `The process ended during ${plural(ids.length, "call")} of the main agent, so ${their} unknown: ${calls.join("; ")}. The model is told to check before it repeats ${them}.`,
+  ];
+}
+
+function shown({ name, inputJson }: ToolCall): string {
+  return `${name} ${inputJson.length > 200 ? `${inputJson.slice(0, 199)}…` : inputJson}`;
 }
 
 async function openFiles(

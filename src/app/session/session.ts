@@ -51,6 +51,7 @@ import {
   oneOf,
   optional,
   optionError,
+  unknownOption,
 } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
 import { checkModel, modelOption } from "../opening/check-session-options.ts";
@@ -525,8 +526,7 @@ function blockedBy({ agentId, path, background }: ApprovalQuestion): readonly Ag
 function checkPosition(position: FeedPosition = {}): FeedPosition {
   const { after = 0, signal, onCaughtUp, ...unknown } = position;
   const [name] = Object.keys(unknown);
-  if (name !== undefined)
-    throw optionError(`session.events has no option "${name}"`, "Its options are `after`, `signal` and `onCaughtUp`.");
+  if (name !== undefined) throw unknownOption("session.events", name, ["after", "signal", "onCaughtUp"]);
   if (!Number.isSafeInteger(after) || after < 0)
     throw optionError("The `after` option of session.events must be a whole number", "Pass the `seq` of an update.");
   return { after, signal, onCaughtUp };

@@ -1,5 +1,5 @@
 import type { AnswerRequest, UserQuestion } from "../../app/index.ts";
-import { approvalText, breakLines, describeRequest, oneLine } from "../../client/index.ts";
+import { approvalText, breakLines, describeRequest, oneLine, showRule } from "../../client/index.ts";
 import { formatDuration, showExactly, stripControls } from "../../lib/index.ts";
 import type { SessionId } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
@@ -160,7 +160,7 @@ function render({ question, askedAt, isRunning }: WaitingRequest, { now, option 
     `${flat(requestId)}  ${call}`,
     ...details.map((line) => `  ${line}`),
     `  asked ${age} ago by ${showExactly(asker)} in session ${sessionId}${state}`,
-    ...(always.length > 0 ? [`  always: ${always.map(showExactly).join(" or ")}`] : []),
+    ...(always.length > 0 ? [`  always: ${always.map(showRule).join(" or ")}`] : []),
     ...choices.flat().map((line) => `  ${line}`),
     ...(questions.length > 0
       ? [`  answer: retinue approvals reply ${requestId} ${replyTemplate(questions)}${option}`]
@@ -191,7 +191,7 @@ async function answer(command: AnswerCommand, host: SessionHost): Promise<string
   if (json) return `${JSON.stringify({ requestId: question.requestId, ...given, isRunning }, null, 2)}\n`;
   const { call, requestId, sessionId } = question;
   const about = approvalText(call).call;
-  const rule = given.always ? ` From now on, ${showExactly(given.always.rule)} is allowed.` : "";
+  const rule = given.always ? ` From now on, ${showRule(given.always.rule)} is allowed.` : "";
   const later = isRunning ? "" : ` It takes effect when the session is resumed: ${await resumption(host, sessionId)}`;
   if (given.replies !== undefined) {
     const texts = given.replies.map((reply) => oneLine(reply.join(", ")));

@@ -1,5 +1,5 @@
 import { type Approvals, readReply, userName } from "../../app/index.ts";
-import { approvalText, breakLines, describeRequest, oneLine } from "../../client/index.ts";
+import { approvalText, breakLines, describeRequest, oneLine, showRule } from "../../client/index.ts";
 import { isRecord, readExactly, showExactly, UserError } from "../../lib/index.ts";
 import type { AgentId, ApprovalAnswer, ApprovalQuestion, UserQuestion, UserReply } from "../../protocol/index.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
@@ -164,14 +164,14 @@ async function chooseRule(
 ): Promise<ApprovalAnswer["always"] | undefined> {
   let rule = rules[0] ?? "";
   if (rules.length > 1) {
-    await prompt.show(rules.map((each, index) => `  ${index + 1}. ${breakLines(showExactly(each))}\n`).join(""));
+    await prompt.show(rules.map((each, index) => `  ${index + 1}. ${breakLines(showRule(each))}\n`).join(""));
     const numbers = Object.fromEntries(rules.map((_, index) => [String(index + 1), ""]));
     const number = await prompt.key({ ...numbers, "\u001b": "Esc: back" }, signal);
     const chosen = rules[Number(number) - 1];
     if (chosen === undefined) return undefined;
     rule = chosen;
   }
-  await prompt.show(`  Rule to add: ${breakLines(showExactly(rule))}\n`);
+  await prompt.show(`  Rule to add: ${breakLines(showRule(rule))}\n`);
   const key = await prompt.key({ s: "for this session", p: "for this project, saved", "\u001b": "Esc: back" }, signal);
   if (key !== "s" && key !== "p") return undefined;
   return { rule, for: key === "s" ? "session" : "project" };
@@ -237,7 +237,7 @@ function outcomeText(answer: ApprovalAnswer | undefined, isOwn: boolean): string
       : verdict === "deny"
         ? "Denied"
         : `Allowed${inputJson === undefined ? "" : " as edited"}`;
-  const rule = always === undefined ? "" : ` From now on, ${showExactly(always.rule)} is allowed.`;
+  const rule = always === undefined ? "" : ` From now on, ${showRule(always.rule)} is allowed.`;
   return `${what}${isOwn ? "" : ` by ${showExactly(answer.by)}`}.${rule}`;
 }
 

@@ -1,6 +1,6 @@
 import * as fc from "fast-check";
 import { expect, it } from "vitest";
-import { approvalText, breakLines, describeRequest } from "./approval-text.ts";
+import { approvalText, breakLines, describeRequest, showRule } from "./approval-text.ts";
 
 const textOf = (name: string, input: unknown) => approvalText({ name, inputJson: JSON.stringify(input) });
 
@@ -68,4 +68,9 @@ it("shows the whole question, with its line breaks marked, so that no part looks
   });
   expect(choices).toEqual([[`Plan: First step↵↵Second – step ${long}`, "  1. Yes↵    2. No - a↵b"]]);
   expect(breakLines("  1. Yes↵2. No")).toBe("  1. Yes↵\n        2. No");
+});
+
+it("says that a rule without a specifier allows every call of the tool", () => {
+  expect(showRule("Bash(npm test)")).toBe("Bash(npm test)");
+  expect(showRule("price_of")).toBe("price_of (every call)");
 });

@@ -101,3 +101,8 @@ export function cutForMessage(text: string): string | undefined {
   if (text.length <= MAX_SHOWN) return undefined;
   return `${text.slice(0, MAX_SHOWN)} … (${formatCount(text.length - MAX_SHOWN)} more characters)`;
 }
+
+/** Returns a rule as shown to people. Says so if the rule is only a tool's name, which allows every call of the tool. */
+export function showRule(rule: string): string {
+  return `${showExactly(rule)}${rule.includes("(") ? "" : " (every call)"}`;
+}

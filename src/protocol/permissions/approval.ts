@@ -24,7 +24,10 @@ export interface ApprovalQuestion {
   /** Hash of the tool and its input. An answer is valid only for exactly this input. */
   readonly inputHash: string;
   readonly decision: Decision;
-  /** Rules that an "always" answer can add, narrowest first. If empty, the call can only be allowed once. */
+  /**
+   * Rules that an "always" answer can add, narrowest first. A rule that is only a tool's name, as for a program's own
+   * tool or an MCP tool, allows every call of the tool, with any input. If empty, the call can only be allowed once.
+   */
   readonly always: readonly string[];
   /** Rules that are granted to the new agent if the launch is allowed. */
   readonly grants?: readonly string[] | undefined;
