@@ -101,11 +101,11 @@ describe("options of openSession", () => {
     [{ outputType: {} }, 'openSession has no option "outputType"', "{ output }"],
     [{ maxTokens: 1 }, 'openSession has no option "maxTokens"', "settings: { providers }"],
     [{ stream: true }, 'openSession has no option "stream"', "textStream"],
-  ])("are checked at run time: %o", async (options, message, cure) => {
+  ])("are checked at run time: %o", async (options, message, fix) => {
     await expect(open(options)).rejects.toMatchObject({
       name: "UserError",
       message: expect.stringContaining(message),
-      cure: expect.stringContaining(cure),
+      fix: expect.stringContaining(fix),
       code: "options",
       exitCode: 2,
     });
@@ -114,14 +114,14 @@ describe("options of openSession", () => {
   it("suggest the main agent if its name is misspelled", async () => {
     await expect(open({ agent: "mian" })).rejects.toMatchObject({
       message: 'There is no agent "mian"',
-      cure: expect.stringContaining('Did you mean "main"?'),
+      fix: expect.stringContaining('Did you mean "main"?'),
     });
   });
 
   it("can't resume a session if no sessions are stored", async () => {
     await expect(open({ resume: "01j0000000000000000000000a" })).rejects.toMatchObject({
       message: "A session can't be resumed with home: false, which keeps nothing on disk",
-      cure: "Remove resume to start a new session, or set home to the session's state directory.",
+      fix: "Remove resume to start a new session, or set home to the session's state directory.",
       code: "options",
     });
   });
@@ -148,9 +148,9 @@ describe("options of loadProjectSettings", () => {
     [{ ...options, trusted: true }, 'loadProjectSettings has no option "trusted"', "Did you mean trust?"],
     [{ ...options, trust: "yes" }, 'The trust option of loadProjectSettings can\'t be "yes"', "Use true or false."],
     [{ ...options, home: undefined }, "loadProjectSettings needs the home option", "Use a non-empty string"],
-  ])("are checked too: %o", (given, message, cure) => {
+  ])("are checked too: %o", (given, message, fix) => {
     const load = () => loadProjectSettings(given as typeof options);
     expect(load).toThrowError(expect.objectContaining({ message: expect.stringContaining(message) }));
-    expect(load).toThrowError(expect.objectContaining({ cure: expect.stringContaining(cure), code: "options" }));
+    expect(load).toThrowError(expect.objectContaining({ fix: expect.stringContaining(fix), code: "options" }));
   });
 });

@@ -30,8 +30,8 @@ export function checkNames(name: string, options: unknown, hints: Readonly<Recor
       throw optionError(`${capitalized(name)} has no option "${option}"`, hint);
 }
 
-export function optionError(message: string, cure: string): UserError {
-  return new UserError(message, { code: "options", cure, exitCode: 2 });
+export function optionError(message: string, fix: string): UserError {
+  return new UserError(message, { code: "options", fix, exitCode: 2 });
 }
 
 export const aString: OptionType = {
@@ -90,18 +90,18 @@ function checkOption(name: string, option: string, { value, type }: CheckedValue
   if (value === undefined && type.optional) return;
   const [meant] = typeof value === "string" ? nearest(value, type.values ?? []) : [];
   const advice = (value !== undefined && type.problem?.(value)) || `use ${type.description}.`;
-  const cure = `${meant === undefined ? "" : `Did you mean ${JSON.stringify(meant)}? `}${sentence(advice)}`;
-  if (value === undefined) throw optionError(`${capitalized(name)} needs the ${option} option`, cure);
+  const fix = `${meant === undefined ? "" : `Did you mean ${JSON.stringify(meant)}? `}${sentence(advice)}`;
+  if (value === undefined) throw optionError(`${capitalized(name)} needs the ${option} option`, fix);
   if (!type.accepts(value)) {
-    throw optionError(`The ${option} option of ${name} can't be ${describeValue(value)}`, cure);
+    throw optionError(`The ${option} option of ${name} can't be ${describeValue(value)}`, fix);
   }
 }
 
 /** Returns the error for an option that a function does not have, with the name that was probably meant. */
 export function unknownOption(name: string, option: string, known: Iterable<string>): UserError {
   const [meant] = nearest(option, known);
-  const cure = meant === undefined ? "docs/library.md lists its options." : `Did you mean ${meant}?`;
-  return optionError(`${capitalized(name)} has no option "${option}"`, cure);
+  const fix = meant === undefined ? "docs/library.md lists its options." : `Did you mean ${meant}?`;
+  return optionError(`${capitalized(name)} has no option "${option}"`, fix);
 }
 
 /** Capitalizes the first letter. */

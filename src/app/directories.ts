@@ -10,7 +10,7 @@ export function stateDirectory(environment: Environment): string {
   if (isAbsolute(chosen)) return chosen;
   throw new UserError(`RETINUE_HOME is ${JSON.stringify(chosen)}, which is not an absolute path`, {
     code: "home_invalid",
-    cure: "Set it to an absolute path, or unset it to use ~/.retinue.",
+    fix: "Set it to an absolute path, or unset it to use ~/.retinue.",
     exitCode: 2,
   });
 }

@@ -33,7 +33,7 @@ export interface CodeCache {
 
 interface CodeCacheProblem {
   readonly found: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
 /**
@@ -62,7 +62,7 @@ export function loadCompiled(
 function rejected(file = ""): CodeCacheProblem {
   return {
     found: `V8 rejects ${file}`,
-    cure: "Delete the file. The next run writes a new one to the state directory.",
+    fix: "Delete the file. The next run writes a new one to the state directory.",
   };
 }
 
@@ -180,9 +180,9 @@ function removeOldFiles(folder: string): void {
  */
 function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefined {
   if (!isAbsolute(state)) {
-    return { found: `the state directory ${state} is a relative path`, cure: "Set RETINUE_HOME to an absolute path." };
+    return { found: `the state directory ${state} is a relative path`, fix: "Set RETINUE_HOME to an absolute path." };
   }
-  const cure = "Make it a directory that belongs to you and that only you can write to.";
+  const fix = "Make it a directory that belongs to you and that only you can write to.";
   try {
     const directories = [
       { path: state, stat: statSync(state, { throwIfNoEntry: false }) },
@@ -190,12 +190,12 @@ function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefin
     ];
     for (const { path, stat } of directories) {
       if (stat === undefined) continue;
-      if (!stat.isDirectory()) return { found: `${path} is not a directory`, cure };
-      if (!isOwn(stat)) return { found: `${path} belongs to another user, or other users can write to it`, cure };
+      if (!stat.isDirectory()) return { found: `${path} is not a directory`, fix };
+      if (!isOwn(stat)) return { found: `${path} belongs to another user, or other users can write to it`, fix };
     }
     return undefined;
   } catch {
-    return { found: `${folder} can't be accessed`, cure };
+    return { found: `${folder} can't be accessed`, fix };
   }
 }
 

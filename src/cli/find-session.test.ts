@@ -31,12 +31,12 @@ describe("a session's agent", () => {
     const many = Array.from({ length: 9 }, (_, index) => ({ agentId: `b${index}` }));
     expect(() => agentIdOf("nobody", [...agents, ...many])).toThrow(
       expect.objectContaining({
-        cure: "Its agents are main, a7k3m9x2w4qpz (scout), a7zz00000000a, abcd00000000b (scout), a9ff00000000c (a7k3), b0, b1, b2, b3 and 5 more.",
+        fix: "Its agents are main, a7k3m9x2w4qpz (scout), a7zz00000000a, abcd00000000b (scout), a9ff00000000c (a7k3), b0, b1, b2, b3 and 5 more.",
       }),
     );
   });
 
   it("is not found in a session without agents", () => {
-    expect(() => agentIdOf("a7", [])).toThrow(expect.objectContaining({ cure: "Its only agent is main." }));
+    expect(() => agentIdOf("a7", [])).toThrow(expect.objectContaining({ fix: "Its only agent is main." }));
   });
 });

@@ -46,10 +46,8 @@ function severalSessions(id: string, ids: readonly SessionId[]): UserError {
 }
 
 function noSession(id: string, newest: SessionId | undefined, option = ""): UserError {
-  const cure = newest
-    ? `The latest is ${newest} (retinue sessions list --all${option}).`
-    : "There are no sessions yet.";
-  return sessionError(`No session id ${notMatched(id)}`, cure);
+  const fix = newest ? `The latest is ${newest} (retinue sessions list --all${option}).` : "There are no sessions yet.";
+  return sessionError(`No session id ${notMatched(id)}`, fix);
 }
 
 /**
@@ -59,8 +57,8 @@ function noSession(id: string, newest: SessionId | undefined, option = ""): User
 export function agentIdOf(reference: string, agents: readonly ListedAgent[], kind?: string): AgentId {
   const agentId = findAgentId(reference, agents);
   if (agentId !== undefined) return agentId;
-  const { message, cure } = unmatchedAgent(reference, agents, kind);
-  throw sessionError(message, cure);
+  const { message, fix } = unmatchedAgent(reference, agents, kind);
+  throw sessionError(message, fix);
 }
 
 function notMatched(id: string): string {
@@ -94,6 +92,6 @@ export function resumeOptions(cwd: string | undefined, option: string): string {
   return ` --cwd '${cwd.replaceAll("'", "'\\''")}'`;
 }
 
-export function sessionError(message: string, cure: string): UserError {
-  return new UserError(message, { code: "session", cure, exitCode: 2 });
+export function sessionError(message: string, fix: string): UserError {
+  return new UserError(message, { code: "session", fix, exitCode: 2 });
 }

@@ -36,8 +36,8 @@ describe("readOptions", () => {
     try {
       read(...argv);
     } catch (error) {
-      const { message: what, cure } = error as { message: string; cure: string };
-      message = `${what}. ${cure}`;
+      const { message: what, fix } = error as { message: string; fix: string };
+      message = `${what}. ${fix}`;
     }
     expect(message).toContain(says);
   });

@@ -109,12 +109,12 @@ export function splitRules(text: string): string[] {
 }
 
 /** Throws a `UserError` if there is a positional argument. */
-export function refusePositionals({ positionals }: ReadOptions, command: string, cure: string): void {
-  if (positionals[0] !== undefined) throw usageError(`"${command}" does not accept "${positionals[0]}"`, cure);
+export function refusePositionals({ positionals }: ReadOptions, command: string, fix: string): void {
+  if (positionals[0] !== undefined) throw usageError(`"${command}" does not accept "${positionals[0]}"`, fix);
 }
 
-export function usageError(message: string, cure: string): UserError {
-  return new UserError(message, { code: "usage", cure, exitCode: 2 });
+export function usageError(message: string, fix: string): UserError {
+  return new UserError(message, { code: "usage", fix, exitCode: 2 });
 }
 
 interface OptionToken {

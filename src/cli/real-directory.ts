@@ -25,6 +25,6 @@ export function chosenDirectory(given: string | undefined, option = "cwd"): stri
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
     const { message, code, exitCode } = error;
-    throw new UserError(message, { code, exitCode, cure: `Check --${option}.` });
+    throw new UserError(message, { code, exitCode, fix: `Check --${option}.` });
   }
 }

@@ -23,7 +23,7 @@ async function report(error: unknown): Promise<{ readonly code: number; readonly
 }
 
 it("shows errors that users can act on, and reports any other error as a bug", async () => {
-  const known = new UserError("No key", { code: "auth", cure: "Set it.", exitCode: 2 });
+  const known = new UserError("No key", { code: "auth", fix: "Set it.", exitCode: 2 });
   expect(await report(known)).toEqual({ code: 2, said: "retinue: No key. Set it.\n" });
   expect(await report(new Error("x is not a function"))).toMatchObject({
     code: 1,
@@ -45,8 +45,8 @@ it.each([
   ["Pass the `model: openai/gpt` option.", "Pass --model openai/gpt."],
   ["Or with the `trusted` option.", "Or with --trust."],
   ["To raise it, set budget.usd in your settings.", "To raise it, set budget.usd in your settings or use --max-cost."],
-])("names the command-line options: %s", async (cure, shown) => {
-  const error = new UserError("No", { code: "x", cure, exitCode: 2 });
+])("names the command-line options: %s", async (fix, shown) => {
+  const error = new UserError("No", { code: "x", fix, exitCode: 2 });
   expect((await report(error)).said).toBe(`retinue: No. ${shown}\n`);
 });
 

@@ -31,8 +31,8 @@ function explained(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   // Node can't determine the current directory, because it was deleted.
   if ("syscall" in error && error.syscall === "uv_cwd") {
-    const cure = 'Change to an existing directory (cd .. or cd "$PWD"), or pass one with --cwd DIRECTORY.';
-    return new UserError("The current directory no longer exists", { code: "cwd", cure, exitCode: 2 });
+    const fix = 'Change to an existing directory (cd .. or cd "$PWD"), or pass one with --cwd DIRECTORY.';
+    return new UserError("The current directory no longer exists", { code: "cwd", fix, exitCode: 2 });
   }
   // The user pressed Ctrl+C or Ctrl+D instead of answering a question.
   if (error.name === "AbortError" && error.message.startsWith("Aborted with Ctrl")) {

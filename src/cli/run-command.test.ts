@@ -61,21 +61,21 @@ describe("parseRoot", () => {
   });
 
   it("says that a short option takes no value", () => {
-    const refused = { message: "-p takes no value", cure: expect.stringContaining('retinue -p "…"'), exitCode: 2 };
+    const refused = { message: "-p takes no value", fix: expect.stringContaining('retinue -p "…"'), exitCode: 2 };
     expect(() => parseRoot(["-p=1", "x"])).toThrowError(expect.objectContaining(refused));
   });
 
   it("explains prompts that begin with a dash only for a run", () => {
-    const cure = (argv: readonly string[]): string => {
+    const fix = (argv: readonly string[]): string => {
       try {
         parseRoot(argv);
         return "";
       } catch (error) {
-        return (error as { cure: string }).cure;
+        return (error as { fix: string }).fix;
       }
     };
-    expect(cure(["-p", "- a list"])).toContain('goes after "--"');
-    expect(cure(["- a list"])).toBe('See "retinue --help".');
+    expect(fix(["-p", "- a list"])).toContain('goes after "--"');
+    expect(fix(["- a list"])).toBe('See "retinue --help".');
   });
 
   it.each([
@@ -85,8 +85,8 @@ describe("parseRoot", () => {
       "--disallowed-tools: `Bash(rm` is not a valid rule",
       /closing parenthesis is missing; write `Bash\(rm\)`/,
     ],
-  ])("rejects the rule in %j", (argv, message, cure) => {
-    const refused = { message, cure: expect.stringMatching(cure), exitCode: 2 };
+  ])("rejects the rule in %j", (argv, message, fix) => {
+    const refused = { message, fix: expect.stringMatching(fix), exitCode: 2 };
     expect(() => parseRoot(["-p", "go", ...argv])).toThrowError(expect.objectContaining(refused));
   });
 
@@ -150,9 +150,9 @@ describe("parseRoot", () => {
       /Did you mean "retinue sessions"\? For a prompt: retinue -p /,
     ],
     [["confg", "show"], 'There is no command "confg"', /Did you mean "retinue config"\?/],
-  ])("%j looks like a command, not a prompt", (argv, message, cure) => {
+  ])("%j looks like a command, not a prompt", (argv, message, fix) => {
     expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ message, exitCode: 2 }));
-    expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ cure: expect.stringMatching(cure) }));
+    expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ fix: expect.stringMatching(fix) }));
   });
 
   it.each([

@@ -126,8 +126,8 @@ function topicOf(name: string | undefined): HelpTopic {
   const topic = isRoot ? "retinue" : commandNames.find((each) => each === name);
   if (topic !== undefined) return topic;
   const [meant] = nearest(name ?? "", commandNames);
-  const cure = meant === undefined ? `Available commands: ${commandNames.join(", ")}.` : `Did you mean "${meant}"?`;
-  throw usageError(`There is no command "${name}"`, cure);
+  const fix = meant === undefined ? `Available commands: ${commandNames.join(", ")}.` : `Did you mean "${meant}"?`;
+  throw usageError(`There is no command "${name}"`, fix);
 }
 
 function noTerminal(prompt: string): UserError {
@@ -152,8 +152,8 @@ function unknownCommand(words: readonly string[], commandNames: readonly string[
   const foreign = others.includes(first) ? first : misspelledName(first, others.filter(isLong));
   const meant = foreign ?? nearest(first, [...commandNames, "help"])[0];
   if (meant === undefined) return undefined;
-  const cure = elsewhere[meant]?.(second) ?? `Did you mean "retinue ${meant}"?`;
-  return usageError(`There is no command "${first}"`, `${cure} For a prompt: ${asPrompt(words.join(" "))}.`);
+  const fix = elsewhere[meant]?.(second) ?? `Did you mean "retinue ${meant}"?`;
+  return usageError(`There is no command "${first}"`, `${fix} For a prompt: ${asPrompt(words.join(" "))}.`);
 }
 
 function isLong(name: string): boolean {

@@ -73,39 +73,39 @@ const writer = () =>
 
 describe("judge", () => {
   it("decides on the canonical tool, whichever name the model used", async () => {
-    const judgement = await executor([tool("Read", async () => ({ content: "" }))]).judge(
+    const judgment = await executor([tool("Read", async () => ({ content: "" }))]).judge(
       call("read_file", { file_path: "a.ts" }),
       policy(),
     );
-    expect(judgement).toMatchObject({ kind: "decided", decision: { effect: "allow" }, accesses: [{ kind: "read" }] });
+    expect(judgment).toMatchObject({ kind: "decided", decision: { effect: "allow" }, accesses: [{ kind: "read" }] });
   });
 
   it("suggests the nearest name for an unknown tool", async () => {
-    const judgement = await executor([
+    const judgment = await executor([
       tool("Write", async () => ({ content: "" })),
       tool("Grep", async () => ({ content: "" })),
     ]).judge(call("Grpe", {}), policy());
-    expect(judgement).toEqual({ kind: "invalid", message: expect.stringContaining("Did you mean Grep?") });
+    expect(judgment).toEqual({ kind: "invalid", message: expect.stringContaining("Did you mean Grep?") });
   });
 
   it("suggests only tools that the caller has", async () => {
     const all = executor(["Read", "Task"].map((name) => tool(name, async () => ({ content: "" }))));
-    const judgement = await all.judge(call("none", {}), policy());
-    expect(judgement).toEqual({ kind: "invalid", message: 'There is no tool named "none". The tools are: Read.' });
+    const judgment = await all.judge(call("none", {}), policy());
+    expect(judgment).toEqual({ kind: "invalid", message: 'There is no tool named "none". The tools are: Read.' });
   });
 
   it.each(["[1]", "null", "{", '"x"'])("rejects the input %s", async (inputJson) => {
-    const judgement = await executor([writer()]).judge({ callId: "c1", name: "Write", inputJson }, policy());
-    expect(judgement).toMatchObject({ kind: "invalid" });
+    const judgment = await executor([writer()]).judge({ callId: "c1", name: "Write", inputJson }, policy());
+    expect(judgment).toMatchObject({ kind: "invalid" });
   });
 
   it("names a misspelled input if a required one is missing", async () => {
     const made = writer();
     const required = { ...made.declaration.inputSchema, required: ["file_path"] };
     const strict = { ...made, declaration: { ...made.declaration, inputSchema: required } };
-    const judgement = await executor([strict]).judge(call("Write", { file_pth: "x" }), policy());
+    const judgment = await executor([strict]).judge(call("Write", { file_pth: "x" }), policy());
     const message = expect.stringContaining("`file_pth` is not a known property. Did you mean `file_path`?");
-    expect(judgement).toEqual({ kind: "invalid", message });
+    expect(judgment).toEqual({ kind: "invalid", message });
   });
 });
 
@@ -149,11 +149,11 @@ describe("unknown inputs", () => {
   });
 
   it("have no influence on the permission decision", async () => {
-    const judgement = await executor([tool("Grep", async () => ({ content: "" }))]).judge(
+    const judgment = await executor([tool("Grep", async () => ({ content: "" }))]).judge(
       call("Grep", { path: "src", file_path: "src", paths: "/etc" }),
       policy(),
     );
-    expect(judgement).toMatchObject({ accesses: [{ kind: "search", path: "src" }] });
+    expect(judgment).toMatchObject({ accesses: [{ kind: "search", path: "src" }] });
   });
 
   it("are passed to tools that accept any input", async () => {

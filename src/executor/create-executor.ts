@@ -3,7 +3,7 @@ import { describeError, homeDirectory } from "../lib/index.ts";
 import { explainDenial, readsOnly } from "../permissions/index.ts";
 import {
   type ExecuteRequest,
-  type Judgement,
+  type Judgment,
   type ResultStore,
   type Tool,
   type ToolExecutor,
@@ -56,7 +56,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;
 
-  async function judge(call: ToolCall, policy: Policy): Promise<Judgement> {
+  async function judge(call: ToolCall, policy: Policy): Promise<Judgment> {
     const known = judgedCalls.get(call)?.read;
     const read = known ?? readCall(call, { tools, absent, names, pool: policy.pool });
     if (!read.ok) return { kind: "invalid", message: read.message };

@@ -116,14 +116,14 @@ async function judgeInSandbox(
   if (found.decision.effect === "allow") return found;
   const confinement = await confinementOf(place);
   const { advised } = place;
-  const cure = confinement.kind === "off" ? confinement.cure : undefined;
-  const canAdvise = cure !== undefined && found.decision.effect === "ask" && advised?.sandbox === false;
+  const fix = confinement.kind === "off" ? confinement.fix : undefined;
+  const canAdvise = fix !== undefined && found.decision.effect === "ask" && advised?.sandbox === false;
   if (confinement.kind !== "on" && !canAdvise) return found;
   const sandboxed = await decideOn({ ...call, accesses: judged.accesses }, place, true);
   if (sandboxed.decision.effect !== "allow" || sandboxed.decision.readsOnly !== true) return found;
   if (confinement.kind === "on") return sandboxed;
   advised!.sandbox = true;
-  const reason = `${found.decision.reason} With a sandbox, this command would run without approval. ${cure}`;
+  const reason = `${found.decision.reason} With a sandbox, this command would run without approval. ${fix}`;
   return { ...found, decision: { ...found.decision, reason } };
 }
 

@@ -88,7 +88,7 @@ it("checks for the sandbox only if it matters", async () => {
 });
 
 it("says once that a sandbox would make the request unnecessary", async () => {
-  const place = placeWith({ kind: "off", cure: "Install it." });
+  const place = placeWith({ kind: "off", fix: "Install it." });
   const reason = async (command: string) =>
     (await judgeCall({ toolName: "Bash", input: { command }, policy: policyOf({}) }, place)).decision.reason;
   expect(await reason("make")).not.toContain("sandbox");

@@ -7,10 +7,10 @@ import { describe, expect, it } from "vitest";
 import { describeError, errorCode, UserError } from "./errors.ts";
 
 describe("UserError", () => {
-  it("has a code, a cure and an exit code", () => {
+  it("has a code, a fix and an exit code", () => {
     const error = new UserError('reviewer.md:4 lists "Grpe"', {
       code: "unknown_tool",
-      cure: 'Did you mean "Grep"?',
+      fix: 'Did you mean "Grep"?',
       exitCode: 2,
     });
     expect(error).toBeInstanceOf(Error);
@@ -20,7 +20,7 @@ describe("UserError", () => {
 
   it("exits with 1 and keeps its cause by default", () => {
     const error = new UserError("No.", { code: "no", cause: "why" });
-    expect([error.exitCode, error.cure, error.cause]).toEqual([1, undefined, "why"]);
+    expect([error.exitCode, error.fix, error.cause]).toEqual([1, undefined, "why"]);
   });
 });
 

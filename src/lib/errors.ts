@@ -2,25 +2,25 @@ export interface UserErrorOptions {
   /** Stable code for programs, such as `definition_invalid`. */
   code: string;
   /** A sentence that tells the user what to do. */
-  cure?: string | undefined;
+  fix?: string | undefined;
   exitCode?: number | undefined;
   cause?: unknown;
 }
 
 /**
- * An error that the user must act on. `message` says what happened, and `cure` says what to do. The command line shows
+ * An error that the user must act on. `message` says what happened, and `fix` says what to do. The command line shows
  * both without a stack trace.
  */
 export class UserError extends Error {
   readonly code: string;
-  readonly cure: string | undefined;
+  readonly fix: string | undefined;
   readonly exitCode: number;
 
-  constructor(message: string, { code, cure, exitCode = 1, cause }: UserErrorOptions) {
+  constructor(message: string, { code, fix, exitCode = 1, cause }: UserErrorOptions) {
     super(message, cause === undefined ? undefined : { cause });
     this.name = "UserError";
     this.code = code;
-    this.cure = cure;
+    this.fix = fix;
     this.exitCode = exitCode;
   }
 }
@@ -45,7 +45,7 @@ export function errorCode(error: unknown): string | undefined {
 function messageOf(error: unknown, depth: number): string {
   if (typeof error === "string") return error;
   if (typeof error !== "object" || error === null) return error === undefined ? "" : String(error);
-  if (error instanceof UserError) return error.cure ? `${asSentence(error.message)} ${error.cure}` : error.message;
+  if (error instanceof UserError) return error.fix ? `${asSentence(error.message)} ${error.fix}` : error.message;
   const system = systemMessageOf(error);
   if (system) return system;
   const inner = depth < 3 ? innerError(error) : undefined;

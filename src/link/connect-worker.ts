@@ -132,10 +132,10 @@ class Dialer {
     } catch (error) {
       if (error instanceof UserError) throw error;
       if (isUnencrypted(error) && !this.hasConnected) {
-        const cure = "Check the address. It may need to begin with http://.";
+        const fix = "Check the address. It may need to begin with http://.";
         throw new UserError(`${this.options.url} does not use encryption`, {
           code: "worker_server",
-          cure,
+          fix,
           exitCode: 2,
         });
       }
@@ -157,7 +157,7 @@ class Dialer {
       const message = `Another process has connected as worker "${name}" for this directory`;
       throw new UserError(message, {
         code: "worker_superseded",
-        cure: "Stop one of them, or pass --name.",
+        fix: "Stop one of them, or pass --name.",
         exitCode: 2,
       });
     }
@@ -212,16 +212,16 @@ class Dialer {
     const { url } = this.options;
     const isRefused = statusCode === 401 || statusCode === 403;
     if (isRefused) {
-      const cure = "Use the one in the worker-token file in the server's state directory.";
-      return new UserError(`${url} refused the token`, { code: "worker_token", cure, exitCode: 2 });
+      const fix = "Use the one in the worker-token file in the server's state directory.";
+      return new UserError(`${url} refused the token`, { code: "worker_token", fix, exitCode: 2 });
     }
     if (statusCode === 404 && !this.hasConnected) {
-      const cure = "Check the address. It is the one that `retinue serve` prints.";
-      return new UserError(`${url} is not a Retinue server`, { code: "worker_server", cure, exitCode: 2 });
+      const fix = "Check the address. It is the one that `retinue serve` prints.";
+      return new UserError(`${url} is not a Retinue server`, { code: "worker_server", fix, exitCode: 2 });
     }
     if (statusCode === 421 && !this.hasConnected) {
-      const cure = `Start the server with --allow-host ${this.parts.address.hostname}.`;
-      return new UserError(`${url} does not accept this host name`, { code: "worker_server", cure, exitCode: 2 });
+      const fix = `Start the server with --allow-host ${this.parts.address.hostname}.`;
+      return new UserError(`${url} does not accept this host name`, { code: "worker_server", fix, exitCode: 2 });
     }
     return new Error(`The server answered with status ${statusCode}.`);
   }
@@ -249,15 +249,15 @@ class Dialer {
     if (state === "down" && this.hasConnected) report(`The connection to ${url} was lost. Reconnecting.`);
     else if (state === "down") {
       const reason = describeError(error).replace(/\.$/, "");
-      const cure = this.cureOf(error);
-      report(`${url} can't be reached: ${reason}.${cure} Trying again until you stop this worker.`);
+      const fix = this.fixOf(error);
+      report(`${url} can't be reached: ${reason}.${fix} Trying again until you stop this worker.`);
     } else if (this.hasConnected) report(`Reconnected to ${url}.`);
     else report(`Connected to ${url} as worker "${name}" for ${worker.describe().root}.`);
     this.hasConnected ||= state === "connected";
   }
 
   /** Returns advice about a failed attempt to connect, with a leading space. */
-  private cureOf(error: unknown): string {
+  private fixOf(error: unknown): string {
     if (isUnknownAuthority(error)) return " Pass the server's certificate authority with --ca.";
     const mayNeedTls = errorCode(error) === "ECONNRESET" && this.parts.address.protocol === "ws:";
     return mayNeedTls ? " If the server uses TLS, its address begins with https://." : "";

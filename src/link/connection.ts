@@ -172,10 +172,10 @@ const OTHER_ERROR = 2;
 /** Returns a peer's error. Its strings are shown to users, so they are shortened and stripped of control characters. */
 function errorOf({ code: kind, message, data }: RpcError): Error {
   if (kind !== USER_ERROR) return new Error(plainText(message));
-  const { code, cure, exitCode } = isRecord(data) ? data : {};
+  const { code, fix, exitCode } = isRecord(data) ? data : {};
   return new UserError(plainText(message), {
     code: typeof code === "string" && /^\w{1,64}$/.test(code) ? code : "peer_error",
-    cure: typeof cure === "string" ? plainText(cure) : undefined,
+    fix: typeof fix === "string" ? plainText(fix) : undefined,
     exitCode: typeof exitCode === "number" ? exitCode : undefined,
   });
 }
@@ -201,8 +201,8 @@ async function answer(id: RequestId, work: () => Promise<unknown>): Promise<stri
 
 function describe(error: unknown): RpcError {
   if (!(error instanceof UserError)) return { code: OTHER_ERROR, message: describeError(error) };
-  const { message, code, cure, exitCode } = error;
-  return { code: USER_ERROR, message, data: { code, cure, exitCode } };
+  const { message, code, fix, exitCode } = error;
+  return { code: USER_ERROR, message, data: { code, fix, exitCode } };
 }
 
 /** Returns the problem with a message that is too large; undefined if it can be sent. */

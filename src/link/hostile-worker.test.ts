@@ -63,7 +63,7 @@ it.each([
 it("the server explains why it rejects a worker's name", async () => {
   const server = await startServer();
   expect(await introduce(await connect(server.port), { name: "../x" })).toMatchObject({
-    error: { message: 'A worker can\'t be named "../x"', data: { cure: expect.stringContaining("letters, digits") } },
+    error: { message: 'A worker can\'t be named "../x"', data: { fix: expect.stringContaining("letters, digits") } },
   });
   expect(server.hub.workers()).toEqual([]);
 });
@@ -98,7 +98,7 @@ it.each([
 it.each([
   [
     "a user error",
-    { code: 1, message: "\u001b[31mred\u0007", data: { code: "x\u001b[1m", cure: "\u009b2Jdo", exitCode: "y" } },
+    { code: 1, message: "\u001b[31mred\u0007", data: { code: "x\u001b[1m", fix: "\u009b2Jdo", exitCode: "y" } },
     "red",
   ],
   ["another kind", { code: 2, message: "\u001b]0;title\u0007plain\r\u001b[2K" }, "plain"],

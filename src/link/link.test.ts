@@ -350,7 +350,7 @@ describe("a server", () => {
     }
     await expect(startWorker({ url: network.url, at: third }).ended).rejects.toMatchObject({
       message: `A worker named "box" is already connected for ${one.root}`,
-      cure: "Choose another name with --name.",
+      fix: "Choose another name with --name.",
       exitCode: 2,
     });
     await expect(startWorker({ url: network.url, at: one }).ended).rejects.toThrow(/already running .*\(process/);
@@ -392,10 +392,10 @@ describe("a server", () => {
     const newer = await hello({ oldest: 7, newest: 8 });
     await expect(newer.answer).rejects.toMatchObject({
       message: "The server has version 1.0.0 of Retinue and can't work with a worker that has version 9.0.0",
-      cure: "Upgrade the server to version 9.0.0, or install version 1.0.0 on the worker.",
+      fix: "Upgrade the server to version 9.0.0, or install version 1.0.0 on the worker.",
     });
     const older = await hello({ oldest: 0, newest: 0 });
-    await expect(older.answer).rejects.toMatchObject({ cure: "Upgrade the worker to version 1.0.0." });
+    await expect(older.answer).rejects.toMatchObject({ fix: "Upgrade the worker to version 1.0.0." });
     const closed = await hello({ oldest: 1, newest: 1 });
     closed.connection.close(1000);
     await expect(closed.answer).rejects.toThrow();

@@ -4,7 +4,7 @@ import {
   type ExecuteRequest,
   type GitState,
   type HookRun,
-  type Judgement,
+  type Judgment,
   type McpOffer,
   type OpenedWorktree,
   type RestoredFile,
@@ -53,7 +53,7 @@ export class WorkerLost extends UserError {
   constructor(name: string, { isRestarted = false, isStopped }: WorkerLoss) {
     super(`The worker "${name}" ${isStopped ? "was stopped" : "is no longer connected"}`, {
       code: "worker_lost",
-      cure: "The session can continue when the worker has returned. Check that `retinue worker` is running there.",
+      fix: "The session can continue when the worker has returned. Check that `retinue worker` is running there.",
     });
     this.isRestarted = isRestarted;
   }
@@ -161,7 +161,7 @@ export class RemoteSession {
       traits: (toolName) => traits.get(canonicalToolName(toolName)) ?? unknownTraits,
       // If the session is parked first, the call stays open. Otherwise, the model gets this message as the result.
       judge: (call, policy) =>
-        ask<Judgement>("judge", call, policy).catch((error) => ({ kind: "invalid", message: describeError(error) })),
+        ask<Judgment>("judge", call, policy).catch((error) => ({ kind: "invalid", message: describeError(error) })),
       execute: (request, emit, signal) => this.execute(ref, { request, emit, signal }),
       recall: (call) => this.parts.recall(call),
       inherit: (agentId, from) => void ask("inherit", agentId, from).catch(() => undefined),

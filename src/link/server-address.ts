@@ -10,8 +10,8 @@ export interface ServerAddressOptions {
 
 /** Returns the address of the WebSocket. Throws a `UserError` if the address can't be used. */
 export function serverAddress({ url, insecure = false }: ServerAddressOptions): URL {
-  const problem = (message: string, cure: string): UserError =>
-    new UserError(message, { code: "worker_address", cure, exitCode: 2 });
+  const problem = (message: string, fix: string): UserError =>
+    new UserError(message, { code: "worker_address", fix, exitCode: 2 });
   const example = "Write it as https://server.example.com:7333.";
   if (!URL.canParse(url)) throw problem(`"${url}" is not an address`, example);
   const address = new URL(url);
@@ -24,8 +24,8 @@ export function serverAddress({ url, insecure = false }: ServerAddressOptions): 
   const protocol = protocols[address.protocol];
   if (protocol === undefined) throw problem(`"${url}" does not begin with https:// or http://`, example);
   if (protocol === "ws:" && !isLocal(address) && !insecure) {
-    const cure = "Use https://. In a private network, --insecure allows an unencrypted connection.";
-    throw problem(`The connection to ${url} would not be encrypted, so others could read the token`, cure);
+    const fix = "Use https://. In a private network, --insecure allows an unencrypted connection.";
+    throw problem(`The connection to ${url} would not be encrypted, so others could read the token`, fix);
   }
   const path = address.pathname.endsWith("/") ? address.pathname.slice(0, -1) : address.pathname;
   const result = new URL(address.href.replace(/^\w+:/, protocol));

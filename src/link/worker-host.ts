@@ -218,13 +218,13 @@ function member<Name extends string>(names: readonly Name[], name: string): Name
 }
 
 function replaced(sessionId: SessionId): UserError {
-  const cure = "Continue the session there, or open it here again.";
-  return new UserError(`Another server has opened session ${sessionId}`, { code: "lease_replaced", cure });
+  const fix = "Continue the session there, or open it here again.";
+  return new UserError(`Another server has opened session ${sessionId}`, { code: "lease_replaced", fix });
 }
 
 function notOpen(sessionId: SessionId): UserError {
   return new UserError(`The worker does not have session ${sessionId} open`, {
     code: "session_not_open",
-    cure: "Resume the session.",
+    fix: "Resume the session.",
   });
 }

@@ -82,7 +82,7 @@ export function createWorkerHub({ version, graceMs = GRACE_MS, clock, ...pings }
   function recordOf(hello: Hello): WorkerRecord {
     const { name, machine, facts } = hello;
     const reason = refuses({ name, machine, root: facts.root });
-    if (reason !== undefined) throw new UserError(reason, { ...taken, cure: OTHER_NAME });
+    if (reason !== undefined) throw new UserError(reason, { ...taken, fix: OTHER_NAME });
     const known = records.get(name);
     if (known?.isSame(hello) || known?.isGone) return known;
     if (known) throw nameTaken(hello, known);
@@ -128,7 +128,7 @@ function readHello(value: unknown, version: string): Hello {
   if (isRecord(value) && isText(value["name"]) && !/^[\w-][\w.-]{0,63}$/.test(hello.name))
     throw new UserError(`A worker can't be named "${plainText(hello.name)}"`, {
       code: "worker_name",
-      cure: "Use at most 64 letters, digits, dots, dashes and underscores. The first character can't be a dot.",
+      fix: "Use at most 64 letters, digits, dots, dashes and underscores. The first character can't be a dot.",
       exitCode: 2,
     });
   const isComplete =
@@ -144,11 +144,11 @@ function readHello(value: unknown, version: string): Hello {
   if (isComplete && speaksWith(hello.protocol)) return hello;
   const theirs = isComplete ? hello.version : "unknown";
   const isOlder = !isComplete || !(hello.protocol.newest >= PROTOCOL.oldest);
-  const cure = isOlder
+  const fix = isOlder
     ? `Upgrade the worker to version ${version}.`
     : `Upgrade the server to version ${theirs}, or install version ${version} on the worker.`;
   const message = `The server has version ${version} of Retinue and can't work with a worker that has version ${theirs}`;
-  throw new UserError(message, { code: "worker_protocol", cure, exitCode: 2 });
+  throw new UserError(message, { code: "worker_protocol", fix, exitCode: 2 });
 }
 
 function isText(value: unknown): value is string {
@@ -174,7 +174,7 @@ function speaksWith({ oldest, newest }: ProtocolRange): boolean {
 function nameTaken({ name, facts }: Hello, known: WorkerRecord): UserError {
   const elsewhere = facts.root === known.root ? ", from another machine or with another RETINUE_HOME" : "";
   const message = `A worker named "${name}" is already connected for ${plainText(known.root)}${elsewhere}`;
-  return new UserError(message, { ...taken, cure: OTHER_NAME });
+  return new UserError(message, { ...taken, fix: OTHER_NAME });
 }
 
 const taken = { code: "worker_name_taken", exitCode: 2 };

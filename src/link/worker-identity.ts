@@ -18,7 +18,7 @@ export function lockLedgers({ ledgerDirectory, name }: LedgerOwner): () => void 
   const owner = attempt.owner === undefined ? "" : ` (process ${attempt.owner.pid})`;
   throw new UserError(`Worker "${name}" is already running for this directory${owner}`, {
     code: "worker_running",
-    cure: "Stop it, or pass --name to start another one.",
+    fix: "Stop it, or pass --name to start another one.",
     exitCode: 2,
   });
 }

@@ -18,7 +18,7 @@ export interface ExecuteRequest {
   readonly grant?: Grant | undefined;
 }
 
-export type Judgement =
+export type Judgment =
   /** The tool is unknown or the input is invalid. The message is for the model. */
   | { readonly kind: "invalid"; readonly message: string }
   | {
@@ -38,7 +38,7 @@ export type Judgement =
 export interface ToolExecutor {
   declarations(): readonly ToolDeclaration[];
   traits(toolName: string): ToolTraits;
-  judge(call: ToolCall, policy: Policy): Promise<Judgement>;
+  judge(call: ToolCall, policy: Policy): Promise<Judgment>;
   /**
    * Decides on the call again, then runs the tool. Never rejects. Always settles, even after an abort or when the
    * tool's time limit is reached.

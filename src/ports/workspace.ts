@@ -93,9 +93,9 @@ export interface WalkOptions {
 /** Whether commands run in a sandbox. `missing`: a sandbox is required but not usable, so no command may run. */
 export type Confinement =
   | { readonly kind: "on" }
-  /** `cure` says how to get a sandbox. */
-  | { readonly kind: "off"; readonly cure?: string | undefined }
-  | { readonly kind: "missing"; readonly reason: string; readonly cure?: string };
+  /** `fix` says how to get a sandbox. */
+  | { readonly kind: "off"; readonly fix?: string | undefined }
+  | { readonly kind: "missing"; readonly reason: string; readonly fix?: string };
 
 /** Files and processes in one directory. Expected failures are returned in the result, not thrown. */
 export interface Workspace {

@@ -46,8 +46,8 @@ describe("a schedule's times", () => {
     try {
       cronOf(text);
     } catch (error) {
-      const { message: said, cure } = error as { message: string; cure: string };
-      expect(`${said}. ${cure}`).toMatch(message);
+      const { message: said, fix } = error as { message: string; fix: string };
+      expect(`${said}. ${fix}`).toMatch(message);
     }
   });
 

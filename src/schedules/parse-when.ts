@@ -108,6 +108,6 @@ function timeOfDay(time: string, text: string): readonly [hour: number, minute: 
   return [hour, minute];
 }
 
-function scheduleError(message: string, cure: string): UserError {
-  return new UserError(message, { code: "schedule", exitCode: 2, cure });
+function scheduleError(message: string, fix: string): UserError {
+  return new UserError(message, { code: "schedule", exitCode: 2, fix });
 }

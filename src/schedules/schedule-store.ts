@@ -100,7 +100,7 @@ export function openSchedules(path: string): ScheduleStore {
       if (found !== undefined) return found;
       const message =
         match.kind === "many" ? `"${reference}" matches several schedules` : `There is no schedule "${reference}"`;
-      throw new UserError(message, { code: "schedule", exitCode: 2, cure: '"retinue schedule list" shows them.' });
+      throw new UserError(message, { code: "schedule", exitCode: 2, fix: '"retinue schedule list" shows them.' });
     },
   };
 }
@@ -143,7 +143,7 @@ function unwritable(path: string, cause: unknown): UserError {
   return new UserError(`${path} can't be written: ${describeError(cause)}`, {
     code: "schedule",
     exitCode: 2,
-    cure: "Make the state directory writable, or set RETINUE_HOME to another one.",
+    fix: "Make the state directory writable, or set RETINUE_HOME to another one.",
     cause,
   });
 }
@@ -152,6 +152,6 @@ function damaged(path: string, reason: string): UserError {
   return new UserError(`${path} can't be read: ${reason.replace(/\.$/, "")}`, {
     code: "schedule",
     exitCode: 2,
-    cure: "Restore the file, or delete it to start with no schedules.",
+    fix: "Restore the file, or delete it to start with no schedules.",
   });
 }

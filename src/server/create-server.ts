@@ -179,7 +179,7 @@ function refuseOpenNetwork(host: string, { tls, insecure }: ServerOptions): void
   if (host === "localhost" || isLoopback(host) || tls !== undefined || insecure) return;
   throw new UserError(`Without TLS, others on the network could read everything that is sent to ${host}`, {
     code: "tls",
-    cure: "Add --tls-cert FILE --tls-key FILE. On a private network, you can use --insecure instead.",
+    fix: "Add --tls-cert FILE --tls-key FILE. On a private network, you can use --insecure instead.",
     exitCode: 2,
   });
 }

@@ -32,7 +32,7 @@ export function loadSettings(options: LoadSettingsOptions): LoadedSettings {
   if (typeof options?.home !== "string")
     throw new UserError("loadSettings needs the home option", {
       code: "options",
-      cure: "Pass the path of the state directory, such as ~/.retinue.",
+      fix: "Pass the path of the state directory, such as ~/.retinue.",
       exitCode: 2,
     });
   const loaded = readSettings(options);

@@ -46,8 +46,8 @@ export function parseSettingsFile(text: string, file: SettingsFile, trust: Proje
   const parsed = parseJsonc(text);
   if ("error" in parsed) {
     const { line, column, message } = parsed.error;
-    const cure = "Fix the file, or rename it to run without it.";
-    return broken(`${path}:${line}:${column}: ${message}. ${cure}`);
+    const fix = "Fix the file, or rename it to run without it.";
+    return broken(`${path}:${line}:${column}: ${message}. ${fix}`);
   }
   const warnings = parsed.warnings.map(({ line, column, message }) => `${path}:${line}:${column}: ${message}.`);
   const parse = file.kind === "compact" ? parseCompact : parseLayer;
@@ -93,11 +93,11 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
     ...(limited.refused.length > 0 ? [`${path}: ignoring ${someOf(limited.refused)}, which a project can't set.`] : []),
     ...(limited.changed.length > 0
       ? [
-          `${path}: ignoring ${limited.changed.join(", ")}, which changed since you trusted this project. ${cureOf(file)}`,
+          `${path}: ignoring ${limited.changed.join(", ")}, which changed since you trusted this project. ${fixOf(file)}`,
         ]
       : []),
     ...(limited.unapproved.length > 0
-      ? [`${path}: ignoring ${limited.unapproved.join(", ")}, which you have not approved yet. ${cureOf(file)}`]
+      ? [`${path}: ignoring ${limited.unapproved.join(", ")}, which you have not approved yet. ${fixOf(file)}`]
       : []),
     ...hookNotices(values["hooks"], path, text),
     ...blockedToolNotices(values["subagents"], file),
@@ -143,7 +143,7 @@ function blockedToolNotices(subagents: unknown, { path, text }: SettingsText): s
 
 const noLimits = { off: [], changed: [], unapproved: [], refused: [], approvals: [] } as const;
 
-function cureOf({ above }: SettingsFile): string {
+function fixOf({ above }: SettingsFile): string {
   return `Review it, then run "retinue trust add${above === undefined ? "" : ` ${above.path}`}".`;
 }
 
@@ -162,7 +162,7 @@ function parseCompact(value: unknown, file: SettingsText, trust: ProjectTrust): 
   if (isApproved) return { ...withLists(compact, file), approvals };
   const isNew = trust.approvedHash?.("permissions", name) === undefined;
   const why = isNew ? "you have not approved yet" : "changed since you trusted this project";
-  const notices = [`${path}: ignoring its allow rules, which ${why}. ${cureOf(file)}`];
+  const notices = [`${path}: ignoring its allow rules, which ${why}. ${fixOf(file)}`];
   return { ...withLists(strict, file), notices, approvals };
 }
 

@@ -116,13 +116,13 @@ function isRepository(directory: string): boolean {
 
 function unwritable(file: string, cause: unknown): UserError {
   const message = `${file} can't be written: ${describeError(cause)}`;
-  const cure = "Make the state directory writable, or set RETINUE_HOME to another one.";
-  return new UserError(message, { code: "trust", cure, exitCode: 2, cause });
+  const fix = "Make the state directory writable, or set RETINUE_HOME to another one.";
+  return new UserError(message, { code: "trust", fix, exitCode: 2, cause });
 }
 
 function notTrusted(realPath: string): UserError {
-  const cure = 'Run "retinue trust add" there first.';
-  return new UserError(`${realPath} is not trusted, so nothing in it can be approved`, { code: "trust", cure });
+  const fix = 'Run "retinue trust add" there first.';
+  return new UserError(`${realPath} is not trusted, so nothing in it can be approved`, { code: "trust", fix });
 }
 
 interface TrustFile {

@@ -24,12 +24,12 @@ export function checkHome(home: string): HomeCheck {
   }
 }
 
-const cure = ", or set RETINUE_HOME to another directory.";
+const fix = ", or set RETINUE_HOME to another directory.";
 
 function problem(path: string, code: string): HomeCheck {
   const describe =
     messages[code] ?? ((where: string) => `The state directory ${where} can't be used (${code}). Repair it`);
-  return { ok: false, code, message: `${describe(path)}${cure}` };
+  return { ok: false, code, message: `${describe(path)}${fix}` };
 }
 
 const messages: Readonly<Record<string, (path: string) => string>> = {

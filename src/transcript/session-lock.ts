@@ -11,7 +11,7 @@ export function lockSession(path: string, sessionId: SessionId): FileLock {
   if (attempt.owner !== undefined) throw inUse(attempt.owner, { path, sessionId });
   throw new UserError(`The lock for the session ${sessionId} is being changed by other programs (${path})`, {
     code: "session_in_use",
-    cure: "Wait until they are done, then try again.",
+    fix: "Wait until they are done, then try again.",
   });
 }
 
@@ -19,16 +19,16 @@ function inUse({ host, pid }: ProcessIdentity, { path, sessionId }: { path: stri
   if (host !== hostname()) {
     return new UserError(`The session ${sessionId} is in use by process ${pid} on ${host}`, {
       code: "session_in_use",
-      cure: `Stop the process there. If it is no longer running, delete ${path} and try again.`,
+      fix: `Stop the process there. If it is no longer running, delete ${path} and try again.`,
     });
   }
   if (pid === process.pid)
     return new UserError(`The session ${sessionId} is already open in this process`, {
       code: "session_in_use",
-      cure: "Close it first, with `await session.close()`.",
+      fix: "Close it first, with `await session.close()`.",
     });
   return new UserError(`The session ${sessionId} is in use by process ${pid}`, {
     code: "session_in_use",
-    cure: `To follow it: "retinue attach ${sessionId}". To send it a prompt: "retinue message ${sessionId} TEXT". If that process is a server, add --server URL.`,
+    fix: `To follow it: "retinue attach ${sessionId}". To send it a prompt: "retinue message ${sessionId} TEXT". If that process is a server, add --server URL.`,
   });
 }

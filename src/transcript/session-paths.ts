@@ -33,8 +33,8 @@ export function sessionPaths(place: { home: string; project: string; sessionId: 
 
 function invalidId(sessionId: string): UserError {
   const shown = sessionId.length > 60 ? `${sessionId.slice(0, 60)}…` : sessionId;
-  const cure = "Use the full id of a session, which consists of letters, digits, - and _.";
-  return new UserError(`"${shown}" is not a valid session id`, { code: "no_session", cure, exitCode: 2 });
+  const fix = "Use the full id of a session, which consists of letters, digits, - and _.";
+  return new UserError(`"${shown}" is not a valid session id`, { code: "no_session", fix, exitCode: 2 });
 }
 
 export function sessionPathsIn(projectDirectory: string, sessionId: SessionId): SessionPaths {

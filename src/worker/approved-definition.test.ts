@@ -113,8 +113,8 @@ describe("hooks and MCP servers in a project's agent file", () => {
   it("are on for a run that trusts the current content, which `trust add` shows and approves", async () => {
     const options = createProject();
     expect(await partsOf({ ...options, trust: true })).toEqual(all);
-    const { counts } = await addTrust(options);
-    expect(counts).toEqual([
+    const { approved } = await addTrust(options);
+    expect(approved).toEqual([
       {
         path: "agents.guard.hooks.PreToolUse",
         value: { matcher: "Bash", command: "./check.sh" },

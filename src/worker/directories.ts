@@ -7,7 +7,7 @@ export function workspaceDirectory(path: string): string {
   const problem = (why: string, what = "The directory "): UserError =>
     new UserError(`${what}${resolve(path)} ${why}.`, {
       code: "cwd",
-      cure: "Check the `cwd` option.",
+      fix: "Check the `cwd` option.",
       exitCode: 2,
     });
   try {

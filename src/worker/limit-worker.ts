@@ -234,10 +234,9 @@ function limitExecutor(executor: ToolExecutor, { limitPolicy, whyForbidden }: Li
       if (message !== undefined) return { kind: "invalid", message };
       const at = performance.now();
       const limited = limitPolicy(policy);
-      const judgement = await executor.judge(call, limited);
-      if (judgement.kind === "decided" && judgement.decision.effect === "allow")
-        remember({ call, policy, limited, at });
-      return judgement;
+      const judgment = await executor.judge(call, limited);
+      if (judgment.kind === "decided" && judgment.decision.effect === "allow") remember({ call, policy, limited, at });
+      return judgment;
     },
     execute: async (request, emit, signal) => {
       // The executor recognizes a call and a policy that it has already judged, and does not judge them again.

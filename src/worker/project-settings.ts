@@ -114,8 +114,8 @@ function untrustedNotices(untrusted: readonly string[], { trustedRoot, root }: T
     return [`Only ${trustedRoot} is trusted, so Retinue ignores ${files}. Trust the whole project with ${all}.`];
   }
   const above = untrusted.some((name) => name.startsWith("../")) ? ` (for the whole project: ${all})` : "";
-  const cure = `Trust it with "retinue trust add"${above}, or for one run with the \`trusted\` option.`;
-  return [`This directory is not trusted, so Retinue ignores ${files}. ${cure}`];
+  const fix = `Trust it with "retinue trust add"${above}, or for one run with the \`trusted\` option.`;
+  return [`This directory is not trusted, so Retinue ignores ${files}. ${fix}`];
 }
 
 /** Reports additional directories that do not exist, or that depend on where Retinue is started. */
@@ -289,7 +289,7 @@ function readPlainJson(file: string): Record<string, unknown> {
   try {
     return recordOf(JSON.parse(text));
   } catch {
-    throw new UserError("it is not plain JSON", { code: "settings", cure: "Add the rule to permissions.allow there." });
+    throw new UserError("it is not plain JSON", { code: "settings", fix: "Add the rule to permissions.allow there." });
   }
 }
 

@@ -53,7 +53,7 @@ describe("a project's agent", () => {
     const task = { agent: "reviewer", say: "Review.", files: inProject, steps: [] };
     const failed = await performTask({ ...task, trusted: false }).catch((error: unknown) => error);
     expect(failed).toMatchObject({ message: 'There is no agent "reviewer"', exitCode: 2 });
-    expect((failed as { cure: string }).cure).toContain("not trusted");
+    expect((failed as { fix: string }).fix).toContain("not trusted");
   });
 
   it("uses a tool only as its list allows, even if everything is permitted", async () => {
@@ -83,7 +83,7 @@ describe("a project's agent", () => {
     const failed = await performTask({ agent: "mute", say: "?", trusted: true, files, steps: [] }).catch(
       (error: unknown) => error,
     );
-    expect((failed as { cure: string }).cure).toMatch(/mute\.md:\d+: .*description/);
+    expect((failed as { fix: string }).fix).toMatch(/mute\.md:\d+: .*description/);
   });
 
   it("replaces a built-in agent with the same name", async () => {
@@ -145,7 +145,7 @@ describe("a resumed session", () => {
     const resume = { resume: first.sessionId, at: first, say: "More.", steps: [] };
     await expect(performTask(resume)).rejects.toMatchObject({
       message: 'This session ran as the agent "poet", which no longer exists',
-      cure: expect.stringContaining("the `agent: NAME` option"),
+      fix: expect.stringContaining("the `agent: NAME` option"),
     });
     const again = await performTask({ ...resume, agents: poet, steps: hello });
     expect(again.started.agentType).toBe("poet");

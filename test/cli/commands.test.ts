@@ -107,18 +107,18 @@ describe("retinue doctor", () => {
     const run = await retinue(["doctor", "--json"], createPlace());
     const report = JSON.parse(run.stdout) as {
       ok: boolean;
-      findings: { name: string; status: string; cure?: string }[];
+      findings: { name: string; status: string; fix?: string }[];
     };
     expect(report.ok).toBe(true);
     expect(report.findings.find(({ name }) => name === "search")).toMatchObject({
       status: "warn",
       found: "not configured: agents can't search the web",
-      cure: expect.stringContaining("search.engine"),
+      fix: expect.stringContaining("search.engine"),
     });
-    for (const { status, cure } of report.findings) expect(cure === undefined).toBe(status === "ok");
+    for (const { status, fix } of report.findings) expect(fix === undefined).toBe(status === "ok");
     expect(report.findings.find(({ name }) => name === "provider")).toMatchObject({
       status: "warn",
-      cure: expect.stringContaining("ANTHROPIC_API_KEY"),
+      fix: expect.stringContaining("ANTHROPIC_API_KEY"),
     });
     expect(report.findings.map(({ name }) => name)).toEqual(
       expect.arrayContaining(["settings", "trust", "ripgrep", "git", "bash", "sandbox", "state", "disk"]),

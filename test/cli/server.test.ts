@@ -192,9 +192,9 @@ describe("the command line with --server", () => {
     const option = ["--server", server.url.replace("127.0.0.1", "localhost")];
     const own = elsewhere(undefined);
     const failed = async (words: readonly string[], there = own) => (await retinue(words, there)).stderr;
-    const cure = "Set RETINUE_TOKEN to the token in the link that `retinue serve` printed.";
+    const fix = "Set RETINUE_TOKEN to the token in the link that `retinue serve` printed.";
     expect(await failed(["ps", ...option])).toBe(
-      `retinue: There is no token for the server ${server.url.replace("127.0.0.1", "localhost")}. ${cure}\n`,
+      `retinue: There is no token for the server ${server.url.replace("127.0.0.1", "localhost")}. ${fix}\n`,
     );
     mkdirSync(own.home, { recursive: true });
     writeFileSync(join(own.home, "server.json"), JSON.stringify({ url: server.url, pid: 1, token: READ }));
@@ -203,9 +203,9 @@ describe("the command line with --server", () => {
     }[];
     expect(waiting).toHaveLength(1);
     expect(await failed(["approvals", "answer", waiting[0]?.requestId ?? "", "deny", ...option])).toBe(
-      `retinue: The token that this command found for the server does not allow that. ${cure}\n`,
+      `retinue: The token that this command found for the server does not allow that. ${fix}\n`,
     );
-    expect(await failed(["ps", ...option], elsewhere("old"))).toContain(`does not accept the token. ${cure}`);
+    expect(await failed(["ps", ...option], elsewhere("old"))).toContain(`does not accept the token. ${fix}`);
     expect(await failed(["ps", "--server", "ftp://x"], own)).toContain('--server can\'t be "ftp://x"');
     expect(await failed(["ps", "--server", "http://127.0.0.1:9"], elsewhere(READ))).toContain("can't be reached");
     expect(await failed(["resume", "x", "--model", "y", ...option])).toContain("No session id");

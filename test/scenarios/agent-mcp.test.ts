@@ -219,8 +219,8 @@ describe("servers in files", () => {
     expect(load(at).settings.mcpServers).toBeUndefined();
     expect(load(at).untrusted).toContain(".mcp.json");
     expect(load(at, true).settings.mcpServers).toHaveProperty("notes");
-    const { counts } = await addTrust({ ...at, environment: environment() });
-    expect(counts.map(({ path }) => path)).toEqual(["mcpServers.notes"]);
+    const { approved } = await addTrust({ ...at, environment: environment() });
+    expect(approved.map(({ path }) => path)).toEqual(["mcpServers.notes"]);
     const { settings, trusted } = load(at);
     const walked = await walk(() => ({ MAIN: [{ text: "Done." }] }), { at, settings, trusted });
     expect(serversIn(walked.heads.get("MAIN"))).toEqual(["notes"]);

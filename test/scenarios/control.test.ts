@@ -408,7 +408,7 @@ describe("stopping a run", () => {
         expect(() => run.stop(cause as never)).toThrow(
           expect.objectContaining({
             message: `A run can't be stopped with the cause ${JSON.stringify(cause)}`,
-            cure: 'Use "interrupted" or "stopped".',
+            fix: 'Use "interrupted" or "stopped".',
           }),
         );
     }

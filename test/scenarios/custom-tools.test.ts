@@ -450,9 +450,9 @@ describe("openSession", () => {
     const options = { tools, home: false, provider: "offline" } as unknown as SessionOptions;
     const error = await openSession(options).then(
       () => undefined,
-      (thrown: unknown) => thrown as Error & { cure?: string },
+      (thrown: unknown) => thrown as Error & { fix?: string },
     );
-    expect(`${error?.message} ${error?.cure}`).toContain(message);
+    expect(`${error?.message} ${error?.fix}`).toContain(message);
   });
 });
 

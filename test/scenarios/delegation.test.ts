@@ -389,15 +389,18 @@ describe("stopping", () => {
         { agentId: "main", agentType: "main", runId: expect.any(String), turns: 2 },
         { agentId: front, ...work, runId: expect.any(String), turns: 1 },
       ],
-      goesOn: [{ agentId: back, ...work, runId: expect.any(String) }],
+      stillRunning: [{ agentId: back, ...work, runId: expect.any(String) }],
     });
     expect(await session.subagents.stop("nobody")).toBeUndefined();
     await expect(session.subagents.stop("a")).rejects.toThrow('"a" matches several agents');
-    expect(await session.subagents.stop(back)).toMatchObject({ stopped: [{ agentId: back, turns: 1 }], goesOn: [] });
+    expect(await session.subagents.stop(back)).toMatchObject({
+      stopped: [{ agentId: back, turns: 1 }],
+      stillRunning: [],
+    });
     const again = session.prompt("And now?");
     for await (const update of again) if (update.type === "text.delta") void session.stopAll();
     expect((await again.result).reason).toBe("stopped");
-    expect(await session.stopAll()).toEqual({ stopped: [], goesOn: [] });
+    expect(await session.stopAll()).toEqual({ stopped: [], stillRunning: [] });
     await session.close();
   });
 

@@ -39,7 +39,7 @@ it("a session's events include all agents, even between runs, and can be continu
 it("a session's events can't be read from an invalid position", async () => {
   const { session } = await open({ MAIN: [] });
   expect(() => session.events({ afetr: 3 } as object)).toThrow(
-    expect.objectContaining({ message: 'session.events has no option "afetr"', cure: "Did you mean after?" }),
+    expect.objectContaining({ message: 'session.events has no option "afetr"', fix: "Did you mean after?" }),
   );
   expect(() => session.events({ after: Number.NaN })).toThrow("must be a whole number");
   await session.close();
@@ -53,7 +53,7 @@ it("a closed session rejects prompts, and says how to open it again", async () =
     expect.objectContaining({
       name: "UserError",
       message: "The session is closed",
-      cure: expect.stringContaining(session.id),
+      fix: expect.stringContaining(session.id),
     }),
   );
 });

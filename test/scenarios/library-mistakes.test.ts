@@ -105,7 +105,7 @@ it("rewind refuses unknown options, and keeps the files", async () => {
   const [prompt] = await session.prompts();
   await expect(session.rewind(prompt?.id ?? "", { file: false } as never)).rejects.toMatchObject({
     message: 'session.rewind has no option "file"',
-    cure: "Did you mean files?",
+    fix: "Did you mean files?",
   });
   expect(existsSync(join(cwd, "made.txt"))).toBe(true);
   await session.close();
@@ -115,7 +115,7 @@ it("run says how to pass a prompt", async () => {
   const failed = expect(run({ prompt: "Hello", options: {} } as never)).rejects;
   await failed.toMatchObject({
     message: expect.stringContaining("run needs a prompt"),
-    cure: "Call run(prompt, options).",
+    fix: "Call run(prompt, options).",
   });
 });
 
@@ -179,7 +179,7 @@ it("reading earlier sessions with unknown options or agents is refused", async (
     () => sessions.read(id, { hom: home } as never),
     () => sessions.delete(id, { hom: home } as never),
   ])
-    await expect(work()).rejects.toMatchObject({ name: "UserError", cure: "Did you mean home?" });
+    await expect(work()).rejects.toMatchObject({ name: "UserError", fix: "Did you mean home?" });
   await expect(sessions.read(id, { home, agentId: "zz" })).rejects.toThrow(`There is no agent "zz" in session ${id}`);
   const lines = await sessions.read(id, { home, agentId: child?.agentId.slice(0, -2) });
   expect(lines[0]?.type).toBe("agent.created");
@@ -202,7 +202,7 @@ it("every method of a closed session says that the session is closed", async () 
     await expect(work()).rejects.toMatchObject({
       name: "UserError",
       message: "The session is closed",
-      cure: `Open it again with the \`resume: "${session.id}"\` option.`,
+      fix: `Open it again with the \`resume: "${session.id}"\` option.`,
     });
   const receipt = await session.send({ id: "c1", type: "stop", what: "tree" });
   expect(receipt).toMatchObject({ status: "refused", message: expect.stringMatching(/^The session is closed\. Open/) });
@@ -215,7 +215,7 @@ it("an object that is not a model, and an empty prompt without a conversation, a
   for (const model of [42, {}, undefined])
     await expect(session.setModel(model as never)).rejects.toMatchObject({
       name: "UserError",
-      cure: "Use a non-empty string, or an object with describe and call.",
+      fix: "Use a non-empty string, or an object with describe and call.",
     });
   expect(() => session.prompt(" ")).toThrow(UserError);
   expect(() => session.prompt([])).toThrow("The prompt is empty, and there is no conversation to continue");
@@ -231,15 +231,15 @@ describe("an error message", () => {
       .then(work)
       .catch((thrown: unknown) => thrown);
     if (!(error instanceof UserError)) throw new Error(`not a UserError: ${String(error)}`);
-    return `${error.message}. ${error.cure}`;
+    return `${error.message}. ${error.fix}`;
   };
   const opening = (options: unknown) => failure(() => openSession(options as never));
   const review = (agent: string) => ({ name: "review", description: "Reviews.", agent });
 
   it("names the option that limits the cost", async () => {
-    const cure = "To limit the cost, use `settings: { budget: { usd: 1 } }`.";
-    expect(await opening({ budget: 1 })).toBe(`openSession has no option "budget". ${cure}`);
-    expect(await failure(() => run("x", { maxCost: 1 } as never))).toBe(`run has no option "maxCost". ${cure}`);
+    const fix = "To limit the cost, use `settings: { budget: { usd: 1 } }`.";
+    expect(await opening({ budget: 1 })).toBe(`openSession has no option "budget". ${fix}`);
+    expect(await failure(() => run("x", { maxCost: 1 } as never))).toBe(`run has no option "maxCost". ${fix}`);
   });
 
   it("names the tool, and the function that was called", async () => {

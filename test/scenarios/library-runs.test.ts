@@ -44,7 +44,7 @@ describe("a program's run", () => {
     await expect(resumed).rejects.toMatchObject({
       code: "no_session",
       message: expect.stringContaining(here.cwd),
-      cure: expect.stringContaining("`cwd`"),
+      fix: expect.stringContaining("`cwd`"),
     });
   });
 
@@ -81,7 +81,7 @@ describe("a program's run", () => {
     const session = await openSession({ ...newPlace(), home: false, model: createScriptedModel([]) });
     await session.close();
     expect(() => session.prompt("go")).toThrow(
-      expect.objectContaining({ cure: expect.stringContaining("Open a new session.") }),
+      expect.objectContaining({ fix: expect.stringContaining("Open a new session.") }),
     );
   });
 });

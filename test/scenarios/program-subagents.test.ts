@@ -164,7 +164,7 @@ describe("an agent that the program starts", () => {
     const { session } = await open({ MAIN: [] }, { disallowedTools: ["Task(Explore)"] });
     const { subagents } = session;
     await expect(subagents.start("general-purpos", "x")).rejects.toMatchObject({
-      cure: 'Did you mean "general-purpose"?',
+      fix: 'Did you mean "general-purpose"?',
     });
     await expect(subagents.start("Explore", "x")).rejects.toThrow('There is no agent "Explore"');
     await expect(subagents.start("general-purpose", "")).rejects.toThrow("needs a prompt");

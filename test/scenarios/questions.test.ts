@@ -151,11 +151,11 @@ describe("a question in the inbox", () => {
     await expect(answerApproval({ ...allow, verb: "allow" })).rejects.toThrow("is a question");
     await expect(reply(place, ["7", "1"])).rejects.toMatchObject({
       message: expect.stringContaining('"7" is not an option for the question'),
-      cure: "Use a number from 1 to 2, or answer in your own words.",
+      fix: "Use a number from 1 to 2, or answer in your own words.",
     });
     await expect(reply(place, ["1, 2", "1"])).rejects.toThrow('"1, 2" is not an option');
     await expect(reply(place, ["1", "2,9"])).rejects.toMatchObject({
-      cure: "Use numbers from 1 to 3, separated by commas, or answer in your own words.",
+      fix: "Use numbers from 1 to 3, separated by commas, or answer in your own words.",
     });
     const { answer } = await reply(place, ["1 or 2", "3,Lint"]);
     expect(answer.replies).toEqual([["1 or 2"], ["tests", "lint"]]);

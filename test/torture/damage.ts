@@ -25,16 +25,16 @@ async function damageAndResume(seed: number): Promise<Verdict> {
     const { name, bytes } = mutate(transcript, random);
     const { code, stderr, stdout } = await start(["--resume", sessionIdOf(transcript), "Go on."]);
     const violations: string[] = [];
-    const goesOn = code === 0 && stdout === "All done.\n";
+    const continues = code === 0 && stdout === "All done.\n";
     const isRefused = code !== 0 && stderr.includes("retinue: ") && !/\n\s+at |bug in Retinue/.test(stderr);
-    if (!goesOn && !isRefused) violations.push(`exit code ${code}: ${stderr}`);
+    if (!continues && !isRefused) violations.push(`exit code ${code}: ${stderr}`);
     for (const request of server.requests) {
       if (request.refusal !== undefined) violations.push(`the provider refuses the request: ${request.refusal}`);
     }
     if (bytes !== undefined && !isKept(transcript, bytes)) violations.push("bytes of the damaged file are gone");
     if (violations.length === 0) place.remove();
     const told = violations.map((text) => `${name}: ${text}; see ${place.root}`);
-    return { violations: told, work: { damaged: 1, continued: goesOn ? 1 : 0, refused: isRefused ? 1 : 0 } };
+    return { violations: told, work: { damaged: 1, continued: continues ? 1 : 0, refused: isRefused ? 1 : 0 } };
   } finally {
     await server.close();
   }

@@ -41,8 +41,8 @@ async function use(
   input: object,
 ): Promise<{ judged: string; outcome: ToolResult["outcome"] }> {
   const call = { callId: "c1", name, inputJson: JSON.stringify(input) };
-  const judgement = await executor.judge(call, policy);
-  const judged = judgement.kind === "decided" ? judgement.decision.effect : "invalid";
+  const judgment = await executor.judge(call, policy);
+  const judged = judgment.kind === "decided" ? judgment.decision.effect : "invalid";
   const { outcome } = await executor.execute(
     { agentId: "main", call, policy },
     () => undefined,

@@ -129,7 +129,7 @@ describe("settings for all agents", () => {
     expect(diagnostics).toMatchObject([{ code: "switched_nothing_off", message: expect.stringContaining('"nobody"') }]);
     await expect(showAgent("explore", options)).rejects.toMatchObject({
       message: 'The built-in agent "Explore" is switched off',
-      cure: expect.stringMatching(/settings\.json sets "agents": \{"explore": false\}/),
+      fix: expect.stringMatching(/settings\.json sets "agents": \{"explore": false\}/),
     });
     write(options.root, { "shop/.agents/agents/Explore.md": agent("Ours.") });
     expect(await found(options, "Explore")).toEqual({ description: "Ours.", source: "project" });

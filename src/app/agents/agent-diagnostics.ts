@@ -19,7 +19,7 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   const off = loaded.switchedOff.find((each) => each.name.toLowerCase() === name.toLowerCase());
   if (off !== undefined) {
     const message = `The built-in agent "${off.name}" is switched off`;
-    return new UserError(message, { code: "agent", cure: off.reason, exitCode: 2 });
+    return new UserError(message, { code: "agent", fix: off.reason, exitCode: 2 });
   }
   const broken = diagnostics.find(
     ({ file, severity, code }) =>
@@ -39,8 +39,8 @@ export function unknownAgent(name: string, loaded: AgentCatalog): UserError {
   )
     .map((notice) => ` ${notice}`)
     .join("")}`;
-  const cure = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : choices;
-  return new UserError(`There is no agent "${name}"`, { code: "agent", cure, exitCode: 2 });
+  const fix = broken ? `${broken.file}:${broken.line}: ${broken.message} ${broken.fix ?? ""}`.trim() : choices;
+  return new UserError(`There is no agent "${name}"`, { code: "agent", fix, exitCode: 2 });
 }
 
 /** Returns whether the project's agents were skipped because the directory is not trusted. */
@@ -50,9 +50,9 @@ export function hasUnreadAgents({ trustedRoot, off }: AgentCatalog["snapshot"]):
 
 /** Like `unknownAgent`, but for a resumed session's agent. */
 export function missingSessionAgent(name: string, loaded: AgentCatalog): UserError {
-  const cure = `${unknownAgent(name, loaded).cure} To continue with another agent, pass the \`agent: NAME\` option. \`${MAIN_TYPE}\` is the main agent.`;
+  const fix = `${unknownAgent(name, loaded).fix} To continue with another agent, pass the \`agent: NAME\` option. \`${MAIN_TYPE}\` is the main agent.`;
   const message = `This session ran as the agent "${name}", which no longer exists`;
-  return new UserError(message, { code: "agent", cure, exitCode: 2 });
+  return new UserError(message, { code: "agent", fix, exitCode: 2 });
 }
 
 /** Reports skills that a definition names but that do not exist. */
@@ -177,9 +177,9 @@ function unapprovedNotices({ diagnostics }: AgentCatalog): readonly string[] {
   const off = diagnostics.filter(({ code }) => code === UNAPPROVED);
   if (off.length <= maxFiles) return off.map(formatDiagnostic);
   const files = off.map(({ file }) => file).join(", ");
-  const cure = 'Review them, then run "retinue trust add". "retinue agents list" shows the details.';
+  const fix = 'Review them, then run "retinue trust add". "retinue agents list" shows the details.';
   return [
-    `The hooks or MCP servers of ${off.length} agents are off because you have not approved them: ${files}. ${cure}`,
+    `The hooks or MCP servers of ${off.length} agents are off because you have not approved them: ${files}. ${fix}`,
   ];
 }
 

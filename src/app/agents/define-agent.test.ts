@@ -25,10 +25,10 @@ describe("an agent defined by a program", () => {
     [{ model: 3 }, "The model option of defineAgent can't be 3", "Use a non-empty string."],
     [{ prompt: undefined }, "defineAgent needs the prompt option", "Use a non-empty string, or a function."],
     [{ permissionMode: "accept" }, "The permissionMode option", 'Did you mean "acceptEdits"?'],
-  ])("is checked: %o", (options, message, cure) => {
+  ])("is checked: %o", (options, message, fix) => {
     const define = () => defineAgent({ description: "Checks.", prompt: "You check.", ...options } as AgentOptions);
     expect(define).toThrowError(
-      expect.objectContaining({ message: expect.stringContaining(message), cure: expect.stringContaining(cure) }),
+      expect.objectContaining({ message: expect.stringContaining(message), fix: expect.stringContaining(fix) }),
     );
   });
 

@@ -68,8 +68,8 @@ export function functionsFor(definition: AgentDefinition | undefined, { function
 
 /** Calls a prompt function. Throws a `UserError` if the function fails or does not return a string. */
 export function writePrompt(name: string, prompt: AgentPrompt, environment: AgentEnvironment): string {
-  const failed = (message: string, cure?: string): UserError =>
-    new UserError(`The prompt of agent "${name}" ${message}`, { code: "agents", cure, exitCode: 2 });
+  const failed = (message: string, fix?: string): UserError =>
+    new UserError(`The prompt of agent "${name}" ${message}`, { code: "agents", fix, exitCode: 2 });
   let text: unknown;
   try {
     text = prompt(environment);

@@ -190,7 +190,7 @@ async function resolveDefinitions(
   const aboutGiven = loaded.diagnostics.filter(({ file }) => file === "--agents");
   const isCode = options.entryPoint !== "cli";
   const error = aboutGiven.find(({ severity, code }) => severity === "error" || (isCode && brokenInCode.has(code)));
-  if (error !== undefined) throw new UserError(error.message, { code: "agents", exitCode: 2, cure: error.fix });
+  if (error !== undefined) throw new UserError(error.message, { code: "agents", exitCode: 2, fix: error.fix });
   const givenNotices = aboutGiven.map(formatDiagnostic);
   const projectContext = contextText(snapshot.contextFiles);
   const agents: LoadedAgents = {

@@ -55,7 +55,7 @@ export async function checkAgentText(name: string, text: string, options: Catalo
 /** Writes a new agent's file to the project's agents directory. Never replaces a file. */
 export async function createAgentFile(draft: AgentDraft, options: CatalogOptions): Promise<WriteResult> {
   const invalid = nameProblem(draft.name);
-  if (invalid !== undefined) return refused(`${invalid.message}. ${invalid.cure ?? ""}`);
+  if (invalid !== undefined) return refused(`${invalid.message}. ${invalid.fix ?? ""}`);
   const { file, text, diagnostics } = await checkNewAgent(draft, options);
   const error = diagnostics.find(({ severity }) => severity === "error");
   if (error !== undefined)

@@ -232,6 +232,6 @@ function bodyFor(name: string): string {
 `;
 }
 
-function usage(message: string, cure: string): UserError {
-  return new UserError(message, { code: "usage", cure, exitCode: 2 });
+function usage(message: string, fix: string): UserError {
+  return new UserError(message, { code: "usage", fix, exitCode: 2 });
 }

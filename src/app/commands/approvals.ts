@@ -99,7 +99,7 @@ export async function giveAnswer({ question, inboxPath }: ListedRequest, answer:
 export function matchRequest<Request extends Pick<ListedRequest, "question"> & { readonly status?: string }>(
   all: readonly Request[],
   request: string,
-  cure?: string | undefined,
+  fix?: string | undefined,
 ): Request {
   const waiting = all.filter(({ status = "waiting" }) => status === "waiting");
   for (const requests of [waiting, all]) {
@@ -111,7 +111,7 @@ export function matchRequest<Request extends Pick<ListedRequest, "question"> & {
   }
   const ids = waiting.map(({ question }) => shortId(question.requestId));
   const open = ids.length === 0 ? "No request is waiting for an answer." : `Waiting for an answer: ${listed(ids)}.`;
-  throw problem(`There is no request "${request}"`, cure === undefined ? open : `${open} ${cure}`);
+  throw problem(`There is no request "${request}"`, fix === undefined ? open : `${open} ${fix}`);
 }
 
 /** Maximum number of requests that a message lists. */
@@ -167,9 +167,9 @@ async function checkMatch(rule: string, { call, always, requestId }: ApprovalQue
   const isAllowedBy = (text: string): Promise<boolean> => isAllowed(call, { rule: text, tool, cwd });
   // The rule can't be tested here if the call's files are on another machine, or if another rule decides on the call.
   if ((await isAllowedBy(rule)) || !(await isAllowedBy(exact ?? tool))) return;
-  const cure = exact === undefined ? "Answer with allow." : `\`${always.join("` or `")}\` does.`;
+  const fix = exact === undefined ? "Answer with allow." : `\`${always.join("` or `")}\` does.`;
   const asked = showExactly(`${tool} ${commandOf(call) ?? call.inputJson}`);
-  throw problem(`The rule \`${rule}\` does not allow the call that ${requestId} asks about: ${asked}`, cure);
+  throw problem(`The rule \`${rule}\` does not allow the call that ${requestId} asks about: ${asked}`, fix);
 }
 
 function commandOf({ inputJson }: ToolCall): string | undefined {
@@ -260,16 +260,16 @@ export function userName(): string {
 function tooLate({ requestId }: ApprovalQuestion, { answer, by }: ApprovalAnswer): UserError {
   return new UserError(`${requestId} was already answered by ${by}: ${answer}`, {
     code: "approval_answered",
-    cure: "Only the first answer is used.",
+    fix: "Only the first answer is used.",
   });
 }
 
 function noLongerOpen({ requestId }: ApprovalQuestion): UserError {
-  return new UserError(`The request ${requestId} is no longer open`, { code: "approval", cure: OPEN_REQUESTS });
+  return new UserError(`The request ${requestId} is no longer open`, { code: "approval", fix: OPEN_REQUESTS });
 }
 
 const OPEN_REQUESTS = '"retinue approvals list --all" shows the open requests.';
 
-function problem(message: string, cure = OPEN_REQUESTS): UserError {
-  return new UserError(message, { code: "approval", cure, exitCode: 2 });
+function problem(message: string, fix = OPEN_REQUESTS): UserError {
+  return new UserError(message, { code: "approval", fix, exitCode: 2 });
 }

@@ -13,9 +13,9 @@ export function checkAnswerer(asker: ProcessIdentity | undefined): void {
   if (origin.isTagged) throw agentCommand("answer for a person");
   if (origin.hasTerminal) return;
   const message = "This answer comes neither from a terminal nor from the script that started the run";
-  const cure =
+  const fix =
     "Answer in a terminal of your own, or in that script. To decide without a person, use rules or a PermissionRequest hook (--on-ask hook).";
-  throw new UserError(message, { code: "approval", cure });
+  throw new UserError(message, { code: "approval", fix });
 }
 
 /** Throws a `UserError` if this process, or a process that started it, was started by an agent. */
@@ -38,6 +38,6 @@ function hasAgentEnvironment(): boolean {
 }
 
 function agentCommand(what: string): UserError {
-  const cure = "Do it in a terminal of your own.";
-  return new UserError(`A command run by an agent can't ${what}`, { code: "agent_command", cure });
+  const fix = "Do it in a terminal of your own.";
+  return new UserError(`A command run by an agent can't ${what}`, { code: "agent_command", fix });
 }

@@ -37,9 +37,9 @@ export type Finding = {
   readonly name: string;
   readonly found: string;
 } & (
-  | { readonly status: "ok"; readonly cure?: undefined }
-  /** `cure` explains what to do. */
-  | { readonly status: "warn" | "fail"; readonly cure: string }
+  | { readonly status: "ok"; readonly fix?: undefined }
+  /** `fix` explains what to do. */
+  | { readonly status: "warn" | "fail"; readonly fix: string }
 );
 
 export interface InstallationOptions {
@@ -104,17 +104,17 @@ function checkSettings(loaded: ProjectSettings, home: string): readonly Finding[
   if (problems.length + others.length === 0) return [{ name, status: "ok", found }];
   return [
     ...problems.map(
-      (found): Finding => ({ name, status: "fail", found, cure: "Correct the file. Until then, no run can start." }),
+      (found): Finding => ({ name, status: "fail", found, fix: "Correct the file. Until then, no run can start." }),
     ),
-    ...others.map((found): Finding => ({ name, status: "warn", found, cure: "Correct the file." })),
+    ...others.map((found): Finding => ({ name, status: "warn", found, fix: "Correct the file." })),
   ];
 }
 
 function checkTrust({ trusted, untrusted }: ProjectSettings): Finding {
   const name = "trust";
   if (untrusted.length > 0) {
-    const cure = 'Review them, then run "retinue trust add".';
-    return { name, status: "warn", found: `off, because this directory is not trusted: ${untrusted.join("; ")}`, cure };
+    const fix = 'Review them, then run "retinue trust add".';
+    return { name, status: "warn", found: `off, because this directory is not trusted: ${untrusted.join("; ")}`, fix };
   }
   const found = trusted
     ? "this directory is trusted"
@@ -140,10 +140,10 @@ function checkAgentFiles(loaded: AgentCatalog): readonly Finding[] {
       name,
       status: "warn",
       found: `${file}: ${message}`,
-      cure: fix,
+      fix: fix,
     }),
   );
-  const findings = [...problems.map((found): Finding => ({ name, status: "warn", found, cure: seeWhy })), ...unused];
+  const findings = [...problems.map((found): Finding => ({ name, status: "warn", found, fix: seeWhy })), ...unused];
   if (findings.length > 0) return findings;
   const unread = hasUnreadAgents(snapshot) ? "; this directory's own were not read, because it is not trusted" : "";
   const count = own.length === 0 ? "only the built-in ones" : `${own.length} besides the built-in ones`;
@@ -155,9 +155,9 @@ function checkPlugins(home: string): readonly Finding[] {
   const name = "plugins";
   const { plugins, problem } = installedPlugins(home);
   const problems = [...(problem === undefined ? [] : [problem]), ...plugins.flatMap((each) => each.diagnostics)];
-  const findings = problems.filter(isPluginProblem).map(({ file, line, message, fix }): Finding => {
-    const cure = fix ?? `Correct the file, or remove the plugin with "retinue plugins remove".`;
-    return { name, status: "fail", found: `${file}:${line}: ${message}`, cure };
+  const findings = problems.filter(isPluginProblem).map(({ file, line, message, ...problem }): Finding => {
+    const { fix = 'Correct the file, or remove the plugin with "retinue plugins remove".' } = problem;
+    return { name, status: "fail", found: `${file}:${line}: ${message}`, fix };
   });
   if (findings.length > 0 || plugins.length === 0) return findings;
   const enabled = plugins.filter(({ state }) => state === "enabled").length;
@@ -176,11 +176,11 @@ function checkHooks({ settings, origins }: ProjectSettings, { catalog, snapshot 
     ),
   ];
   const findings = [
-    ...snapshot.plugins.notices.map((found): Finding => ({ name, status: "warn", found, cure: "Correct the file." })),
+    ...snapshot.plugins.notices.map((found): Finding => ({ name, status: "warn", found, fix: "Correct the file." })),
     ...checked.flatMap(({ hook, owner }) =>
       checkMatcher(hook, { agents, owner }).map(({ message, fix }): Finding => {
         const place = hook.kind === "command" && hook.where !== undefined ? `${hook.where}: ` : "";
-        return { name, status: "warn", found: `${place}${message}`, cure: fix };
+        return { name, status: "warn", found: `${place}${message}`, fix: fix };
       }),
     ),
   ];
@@ -212,7 +212,7 @@ function checkServers(
     const problem = config === undefined ? missingServer(server, names) : serverProblem(config, environment);
     if (problem === undefined) return [];
     const found = `${where === undefined ? "" : `${where}: `}The MCP server "${server}" can't be used: ${problem.found}.`;
-    return [{ name, status: "warn", found, cure: problem.cure }];
+    return [{ name, status: "warn", found, fix: problem.fix }];
   });
   if (findings.length > 0 || servers.length === 0) return findings;
   return [{ name, status: "ok", found: `${plural(servers.length, "server")} configured, not started by this check` }];
@@ -220,23 +220,23 @@ function checkServers(
 
 interface ServerProblem {
   readonly found: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
 /** Describes a server that an agent only names, if it is not configured. */
 function missingServer(name: string, configured: readonly string[]): ServerProblem | undefined {
   if (configured.includes(name)) return undefined;
   const meant = misspelledName(name, configured);
-  const cure =
+  const fix =
     meant === undefined
       ? "Configure it under `mcpServers` in the settings or in .mcp.json."
       : `Did you mean "${meant}"?`;
-  return { found: "it is not configured", cure };
+  return { found: "it is not configured", fix };
 }
 
 function serverProblem(written: JsonObject, environment: Environment): ServerProblem | undefined {
   const config = readServerConfig(written, environment);
-  if (typeof config === "string") return { found: config, cure: "Correct the configuration." };
+  if (typeof config === "string") return { found: config, fix: "Correct the configuration." };
   if (config.type !== "stdio") return undefined;
   const { command, env } = config;
   const isPath = command.includes("/");
@@ -244,7 +244,7 @@ function serverProblem(written: JsonObject, environment: Environment): ServerPro
   const isFound = isPath ? !isAbsolute(command) || usable(command) : onPath(command, { ...environment, ...env });
   if (isFound) return undefined;
   const found = isPath ? `${command} is not a program` : `there is no program "${command}" in PATH`;
-  return { found, cure: "Install the program, or correct the command." };
+  return { found, fix: "Install the program, or correct the command." };
 }
 
 function chooseProvider({ environment, provider, model }: InstallationOptions, settings: Settings): ProviderChoice {
@@ -254,12 +254,12 @@ function chooseProvider({ environment, provider, model }: InstallationOptions, s
 function checkProvider(choice: ProviderChoice, { origins }: ProjectSettings): Finding {
   const name = "provider";
   if (choice.kind === "problem") {
-    const cure = "Set the key, or choose another provider or model with --provider and --model or in the settings.";
-    return { name, status: "fail", found: problemText(choice, origins), cure };
+    const fix = "Set the key, or choose another provider or model with --provider and --model or in the settings.";
+    return { name, status: "fail", found: problemText(choice, origins), fix };
   }
   if (choice.kind === "offline") {
-    const cure = "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: --provider ollama --model NAME.";
-    return { name, status: "warn", found: "the embedded offline model, which is not a language model", cure };
+    const fix = "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: --provider ollama --model NAME.";
+    return { name, status: "warn", found: "the embedded offline model, which is not a language model", fix };
   }
   const { provider, model, reason } = choice;
   const key = provider.keyVariable === undefined ? "no key" : `key from ${provider.keyVariable}`;
@@ -273,21 +273,21 @@ async function checkConnection(choice: ProviderChoice): Promise<Finding[]> {
   const { host } = new URL(provider.baseUrl);
   const list = await listModels(provider);
   if (!list.ok) {
-    return [{ name, status: "fail", found: list.message, cure: `Check the network, the key and ${provider.baseUrl}.` }];
+    return [{ name, status: "fail", found: list.message, fix: `Check the network, the key and ${provider.baseUrl}.` }];
   }
   if (list.models.includes(model))
     return [{ name, status: "ok", found: `${host} responds and lists the model ${model}` }];
   const near = nearest(model, list.models, 3);
   const guess = near.length > 0 ? `Did you mean ${near.join(" or ")}? ` : "";
-  const cure = `${guess}Choose another model with --model. Available: ${list.models.join(", ") || "none"}.`;
-  return [{ name, status: "warn", found: `${host} responds, but does not list the model ${model}`, cure }];
+  const fix = `${guess}Choose another model with --model. Available: ${list.models.join(", ") || "none"}.`;
+  return [{ name, status: "warn", found: `${host} responds, but does not list the model ${model}`, fix }];
 }
 
 function checkRipgrep(environment: Environment): Finding {
   const name = "ripgrep";
   const location = findRipgrep(environment);
   if ("program" in location) return { name, status: "ok", found: location.program };
-  return { name, status: "fail", found: `Grep and Glob can't search: ${location.missing}`, cure: location.cure };
+  return { name, status: "fail", found: `Grep and Glob can't search: ${location.missing}`, fix: location.fix };
 }
 
 function checkSearch(
@@ -299,12 +299,12 @@ function checkSearch(
   const search = searchEngineFor(settings.search, environment, ownSearch ? { anthropic: unused } : {});
   if ("engine" in search) return { name, status: "ok", found: settings.search?.engine ?? "the provider's own" };
   if (settings.search !== undefined) {
-    const cure = "Fix `search` in your settings, or ignore this if agents do not need to search the web.";
-    return { name, status: "warn", found: search.absent, cure };
+    const fix = "Fix `search` in your settings, or ignore this if agents do not need to search the web.";
+    return { name, status: "warn", found: search.absent, fix };
   }
-  const cure =
+  const fix =
     "Optional: set `search.engine` in the settings to `searxng` (with `baseUrl`), `brave` (with a key) or `anthropic`.";
-  return { name, status: "warn", found: "not configured: agents can't search the web", cure };
+  return { name, status: "warn", found: "not configured: agents can't search the web", fix };
 }
 
 /** Placeholder for the provider's search, which is never called here. */
@@ -313,7 +313,7 @@ const unused: Search = async () => ({ ok: false, message: "" });
 function checkState(home: string): Finding {
   const check = checkHome(home);
   if (!check.ok)
-    return { name: "state", status: "fail", found: `sessions can't be stored in ${home}`, cure: check.message };
+    return { name: "state", status: "fail", found: `sessions can't be stored in ${home}`, fix: check.message };
   return { name: "state", status: "ok", found: `${home} is writable` };
 }
 
@@ -321,7 +321,7 @@ function checkNode(version: string): Finding {
   const [major = 0, minor = 0] = version.split(".").map(Number);
   const isEnough = major > 20 || (major === 20 && minor >= 19);
   if (isEnough) return { name: "node", status: "ok", found: version };
-  return { name: "node", status: "fail", found: version, cure: "Install Node.js 20.19 or newer." };
+  return { name: "node", status: "fail", found: version, fix: "Install Node.js 20.19 or newer." };
 }
 
 interface ProgramCheck {
@@ -332,10 +332,10 @@ interface ProgramCheck {
 
 async function checkProgram(name: string, { environment, without, install }: ProgramCheck): Promise<Finding> {
   const program = onPath(name, environment);
-  if (program === undefined) return { name, status: "warn", found: `not found. ${without}`, cure: install };
+  if (program === undefined) return { name, status: "warn", found: `not found. ${without}`, fix: install };
   const version = await firstLine(program);
   if (version !== undefined) return { name, status: "ok", found: `${version} (${program})` };
-  return { name, status: "warn", found: `${program} can't be run. ${without}`, cure: install };
+  return { name, status: "warn", found: `${program} can't be run. ${without}`, fix: install };
 }
 
 function firstLine(program: string): Promise<string | undefined> {
@@ -374,23 +374,23 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
     const reach = domains.length === 0 ? "no network" : `network to ${domains.join(", ")} only`;
     return { name, status: "ok", found: `on: commands can write only in the workspace and have ${reach}` };
   }
-  const { cure = "Allow only commands that you trust, or run Retinue in a container." } = state;
+  const { fix = "Allow only commands that you trust, or run Retinue in a container." } = state;
   if (mode === "off") {
     const found = "off in your settings: commands run with all your permissions";
     return {
       name,
       status: "warn",
       found,
-      cure: 'To turn the sandbox on, remove the "sandbox" setting that turns it off.',
+      fix: 'To turn the sandbox on, remove the "sandbox" setting that turns it off.',
     };
   }
   if (state.kind === "missing")
-    return { name, status: "fail", found: `required by settings, but ${state.reason}`, cure };
+    return { name, status: "fail", found: `required by settings, but ${state.reason}`, fix };
   return {
     name,
     status: "warn",
     found: `off: ${state.reason}. Commands run with all your permissions, and more of them need approval.`,
-    cure,
+    fix,
   };
 }
 
@@ -398,7 +398,7 @@ async function checkSandbox(settings: Settings): Promise<Finding> {
 function checkUser(): readonly Finding[] {
   if (process.getuid?.() !== 0) return [];
   const found = "root: a command that leaves the sandbox, or runs without one, can change the whole system";
-  return [{ name: "user", status: "warn", found, cure: "Run Retinue as an ordinary user." }];
+  return [{ name: "user", status: "warn", found, fix: "Run Retinue as an ordinary user." }];
 }
 
 const LOW_SPACE = 200 * 1024 * 1024;
@@ -412,11 +412,11 @@ function checkDisk(directory: string): Finding {
     const free = bavail * bsize;
     const found = `${formatBytes(free)} free for ${directory}`;
     if (free >= LOW_SPACE) return { name, status: "ok", found };
-    const cure = 'Free some space: "retinue sessions delete" removes old sessions.';
-    return { name, status: free < NO_SPACE ? "fail" : "warn", found, cure };
+    const fix = 'Free some space: "retinue sessions delete" removes old sessions.';
+    return { name, status: free < NO_SPACE ? "fail" : "warn", found, fix };
   } catch (error) {
     if (errorCode(error) === "ENOENT" && dirname(directory) !== directory) return checkDisk(dirname(directory));
-    const cure = "Check that the state directory can be read.";
-    return { name, status: "warn", found: `The free space is unknown: ${describeError(error)}`, cure };
+    const fix = "Check that the state directory can be read.";
+    return { name, status: "warn", found: `The free space is unknown: ${describeError(error)}`, fix };
   }
 }

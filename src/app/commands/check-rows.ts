@@ -16,7 +16,7 @@ import { dirname, isAbsolute, join, resolve } from "node:path";
 import { createExecutor } from "../../executor/index.ts";
 import { describeError } from "../../lib/index.ts";
 import { hiddenPredicate } from "../../permissions/index.ts";
-import type { Judgement, ToolExecutor } from "../../ports/index.ts";
+import type { Judgment, ToolExecutor } from "../../ports/index.ts";
 import {
   type CallId,
   canonicalToolName,
@@ -177,7 +177,7 @@ async function stricterAnswer(
   return answered.decision === "ask" || answered.decision === "deny" ? answered : undefined;
 }
 
-function flat(judged: Judgement): Omit<Answer, "id"> {
+function flat(judged: Judgment): Omit<Answer, "id"> {
   if (judged.kind === "invalid") return { decision: "error", rule: "invalid input", reason: judged.message };
   const { effect, rule, reason } = judged.decision;
   return { decision: effect, rule, reason };

@@ -109,7 +109,7 @@ function statOf(path: string): Stats {
     return statSync(path);
   } catch (error) {
     const why = errorCode(error) === "ENOENT" ? "does not exist" : "can't be read";
-    throw new UserError(`${path} ${why}`, { code: "path", cure: "Specify a file or a directory.", exitCode: 2 });
+    throw new UserError(`${path} ${why}`, { code: "path", fix: "Specify a file or a directory.", exitCode: 2 });
   }
 }
 

@@ -106,7 +106,7 @@ export async function explainCall(request: ExplainRequest): Promise<ExplainedCal
   const { catalog, agent: name } = request;
   const settings = loadProjectSettings(catalog);
   const call = parseCall(request.call);
-  if (!call.ok) throw new UserError(call.message, { code: "usage", cure: call.cure, exitCode: 2 });
+  if (!call.ok) throw new UserError(call.message, { code: "usage", fix: call.fix, exitCode: 2 });
   const { tool, input } = call;
   const loaded = await loadAgentCatalog({ ...catalog, settings });
   const found = name === MAIN_TYPE ? undefined : loaded.catalog.find(name)?.agent;
@@ -142,20 +142,20 @@ async function decideCall(
 
 type CallText =
   | { readonly ok: true; readonly tool: string; readonly input: JsonObject }
-  | { readonly ok: false; readonly message: string; readonly cure: string };
+  | { readonly ok: false; readonly message: string; readonly fix: string };
 
 /** Parses a call such as `Bash(git push)`, `Read(src/a.ts)`, `Task(Explore)` or `Edit({"file_path": "a.ts"})`. */
 function parseCall(text: string): CallText {
   const [, name, body] = /^([\p{L}\p{N}_.\-:]+)\s*(?:\(([\s\S]*)\))?$/u.exec(text.trim()) ?? [];
   if (name === undefined) {
-    const cure = "Write a tool and its input, such as 'Bash(git push)'.";
-    return { ok: false, message: `${JSON.stringify(text)} is not a call`, cure };
+    const fix = "Write a tool and its input, such as 'Bash(git push)'.";
+    return { ok: false, message: `${JSON.stringify(text)} is not a call`, fix };
   }
   const tool = canonicalToolName(name);
   if (!isKnownTool(name)) {
     const [meant] = nearest(name, toolNames);
-    const cure = meant === undefined ? `Tools: ${toolNames.join(", ")}.` : `Did you mean "${meant}"?`;
-    return { ok: false, message: `There is no tool "${name}"`, cure };
+    const fix = meant === undefined ? `Tools: ${toolNames.join(", ")}.` : `Did you mean "${meant}"?`;
+    return { ok: false, message: `There is no tool "${name}"`, fix };
   }
   const given = body?.trim() ?? "";
   if (given.startsWith("{")) return readJson(tool, given);
@@ -167,7 +167,7 @@ function readJson(tool: string, text: string): CallText {
     return { ok: true, tool, input: JSON.parse(text) as JsonObject };
   } catch (error) {
     const message = `The input of ${tool} is not JSON: ${error instanceof Error ? error.message : String(error)}`;
-    return { ok: false, message, cure: 'Write it as {"key": "value"}, or in the short form without braces.' };
+    return { ok: false, message, fix: 'Write it as {"key": "value"}, or in the short form without braces.' };
   }
 }
 

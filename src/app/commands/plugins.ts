@@ -105,8 +105,8 @@ function recordsWith(home: string, name: string): Records {
   if (problem !== undefined) throw refusal(describeRecordsProblem(problem));
   if (records.has(name)) return new Map(records);
   const meant = nearest(name, records.keys())[0];
-  const cure = meant === undefined ? '"retinue plugins list" shows the installed plugins.' : `Did you mean "${meant}"?`;
-  throw refusal(`There is no plugin "${name}". ${cure}`);
+  const fix = meant === undefined ? '"retinue plugins list" shows the installed plugins.' : `Did you mean "${meant}"?`;
+  throw refusal(`There is no plugin "${name}". ${fix}`);
 }
 
 function refusal(message: string): UserError {

@@ -158,19 +158,19 @@ export function unmatchedAgent(
   reference: string,
   agents: readonly ListedAgent[],
   kind = "agent",
-): { readonly message: string; readonly cure: string } {
+): { readonly message: string; readonly fix: string } {
   const ids = agents.map(({ agentId }) => agentId);
   const match = matchAgentId(ids, reference);
   if (match.kind === "many")
     return {
       message: `"${reference}" matches ${match.ids.length} agents: ${listed(match.ids)}`,
-      cure: "Use a longer part of the id.",
+      fix: "Use a longer part of the id.",
     };
   const labels = agents.map(({ agentId, name }) => (name === undefined ? agentId : `${agentId} (${name})`));
   const others = labels.filter((label) => label !== MAIN_AGENT);
   return {
     message: `There is no ${kind} "${reference}" in this session`,
-    cure: others.length === 0 ? "Its only agent is main." : `Its agents are main, ${listed(others)}.`,
+    fix: others.length === 0 ? "Its only agent is main." : `Its agents are main, ${listed(others)}.`,
   };
 }
 

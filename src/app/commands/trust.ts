@@ -17,7 +17,7 @@ export interface TrustOptions {
 
 export interface AddedTrust {
   /** The directory's settings, and the hooks and MCP servers in its agent files. They are trusted until they change. */
-  readonly counts: readonly SettingsOrigin[];
+  readonly approved: readonly SettingsOrigin[];
   /** Names of agents, skills and other files in the directory that are now active, by kind. */
   readonly active: readonly { readonly kind: string; readonly names: readonly string[] }[];
   readonly notices: readonly string[];
@@ -49,11 +49,11 @@ export async function reviewTrust({ home, cwd, environment }: TrustOptions): Pro
     const isOwn = (scope === "project" || scope === "local") && file?.startsWith(cwd + sep);
     return isOwn && !/^permissions\.(deny|ask)\b/.test(path);
   });
-  const counts = [...fromSettings, ...snapshot.agents.flatMap((each) => programsOf(each.definition, cwd))];
+  const approved = [...fromSettings, ...snapshot.agents.flatMap((each) => programsOf(each.definition, cwd))];
   const ofProject = (entries: readonly Defined[]): readonly string[] =>
     entries.flatMap(({ definition }) => (isOwnFile(definition, cwd) ? [definition.name] : []));
   const ofSettings = (key: string): readonly string[] => [
-    ...new Set(counts.flatMap(({ path }) => new RegExp(`^${key}\\.([^.[]+)`).exec(path)?.[1] ?? [])),
+    ...new Set(approved.flatMap(({ path }) => new RegExp(`^${key}\\.([^.[]+)`).exec(path)?.[1] ?? [])),
   ];
   const active = [
     { kind: "agent", names: ofProject(catalog.agents) },
@@ -64,7 +64,7 @@ export async function reviewTrust({ home, cwd, environment }: TrustOptions): Pro
   const unloaded = unloadedSummary(loaded, (file) => file.startsWith(cwd + sep));
   return {
     trust: () => createTrustStore({ stateHome: home }).add(cwd, [...settings.approvals, ...snapshot.approvals]),
-    counts,
+    approved,
     active,
     notices: [
       ...broadTrustNotice(cwd, environment),

@@ -73,7 +73,7 @@ async function assembleWithServers(
   if (given.signal?.aborted)
     throw new UserError("Interrupted before the run began.", {
       code: "interrupted",
-      cure: "The signal was aborted. To try again, pass a new signal.",
+      fix: "The signal was aborted. To try again, pass a new signal.",
       exitCode: 130,
     });
   const inbox = openSessionInbox(given, context, transcript);
@@ -270,8 +270,8 @@ function checkAgentTools({ tools = [], interactive }: SessionOptions, agents: Lo
     if (!("agent" in tool) || agents.definitions.some(({ name }) => isSameAgent(name, tool.agent))) continue;
     const names = taskAgents({ agents, rules: [], interactive: interactive === true }).map(({ name }) => name);
     const meant = misspelledName(tool.agent, names);
-    const cure = meant === undefined ? `Use one of ${names.join(", ")}.` : `Did you mean "${meant}"?`;
-    throw optionError(`The tool "${tool.name}" starts the agent "${tool.agent}", which does not exist`, cure);
+    const fix = meant === undefined ? `Use one of ${names.join(", ")}.` : `Did you mean "${meant}"?`;
+    throw optionError(`The tool "${tool.name}" starts the agent "${tool.agent}", which does not exist`, fix);
   }
 }
 

@@ -67,8 +67,8 @@ export function checkSessionOptions(options: SessionOptions): void {
   const { problems, unknown } = checkSettings(options.settingsOrigins ? {} : (options.settings ?? {}));
   const all = [...problems, ...unknown.map(unknownKeyProblem)];
   const [first, ...more] = all;
-  const cure = more.length === 0 ? "docs/settings.md describes all settings." : `Also: ${more.join("; ")}.`;
-  if (first !== undefined) throw optionError(`The settings option of openSession is invalid: ${first}`, cure);
+  const fix = more.length === 0 ? "docs/settings.md describes all settings." : `Also: ${more.join("; ")}.`;
+  if (first !== undefined) throw optionError(`The settings option of openSession is invalid: ${first}`, fix);
   checkOwnSettings(options);
 }
 
@@ -198,26 +198,26 @@ function isAppended(value: unknown): boolean {
 
 /** Throws a `UserError` if the `describe` method of the program's model fails or returns an invalid description. */
 export function checkModel(model: Model): void {
-  const cure =
+  const fix =
     'Return { provider, model, dialect: "anthropic" or "openai", window, maxOutputTokens } from describe, with window and maxOutputTokens in tokens.';
   let described: unknown;
   try {
     described = model.describe();
   } catch (error) {
-    throw optionError(`The model's describe method failed: ${describeError(error)}`, cure);
+    throw optionError(`The model's describe method failed: ${describeError(error)}`, fix);
   }
   const { provider, model: name, dialect, window, maxOutputTokens } = isRecord(described) ? described : {};
   const isValid =
     [provider, name].every(aString.accepts) &&
     (dialect === "anthropic" || dialect === "openai") &&
     [window, maxOutputTokens].every(aCount.accepts);
-  if (!isValid) throw optionError("The model's describe method returned an invalid description", cure);
+  if (!isValid) throw optionError("The model's describe method returned an invalid description", fix);
 }
 
 const serverFields = ["command", "args", "env", "cwd", "url", "type", "headers", "server", "timeout"];
 
 function checkMcpServers(servers: Readonly<Record<string, unknown>>): void {
-  const cure = "Use { command, args }, { url } or { server: new McpServer(…) }.";
+  const fix = "Use { command, args }, { url } or { server: new McpServer(…) }.";
   for (const [name, server] of Object.entries(servers)) {
     const what = `The MCP server "${name}" in the mcpServers option of openSession`;
     const unknown = Object.keys(server as object).find((field) => !serverFields.includes(field));
@@ -225,11 +225,11 @@ function checkMcpServers(servers: Readonly<Record<string, unknown>>): void {
       const [meant] = unknown === "cmd" ? ["command"] : nearest(unknown, serverFields);
       throw optionError(
         `${what} has an unknown field "${unknown}"`,
-        meant === undefined ? cure : `Did you mean ${meant}?`,
+        meant === undefined ? fix : `Did you mean ${meant}?`,
       );
     }
     const checked = checkServerConfig(server);
-    if (!checked.ok) throw optionError(`${what} ${checked.message}`, cure);
+    if (!checked.ok) throw optionError(`${what} ${checked.message}`, fix);
   }
 }
 
@@ -253,8 +253,8 @@ function checkHooks(hooks: Readonly<Record<string, unknown>>): void {
   for (const [event, list] of Object.entries(hooks)) {
     if (!hookEvents.some((known) => known === event)) {
       const [meant] = nearest(event, hookEvents);
-      const cure = meant === undefined ? `Use ${hookEvents.join(", ")}.` : `Did you mean ${meant}?`;
-      throw optionError(`The hooks option of openSession has an unknown event "${event}"`, cure);
+      const fix = meant === undefined ? `Use ${hookEvents.join(", ")}.` : `Did you mean ${meant}?`;
+      throw optionError(`The hooks option of openSession has an unknown event "${event}"`, fix);
     }
     if (list === undefined || (Array.isArray(list) && list.every(isHook))) continue;
     const fields = Array.isArray(list) ? list.filter(isRecord).flatMap((hook) => Object.keys(hook)) : [];

@@ -70,7 +70,7 @@ it("a transcript with lines needs resume, and one without lines can't be resumed
   const again = createMemoryTranscript({ sessionId: session.id, lines });
   await expect(openSession({ ...options, transcript: again })).rejects.toMatchObject({
     message: `The transcript already contains the session ${session.id}`,
-    cure: expect.stringContaining(`resume: "${session.id}"`),
+    fix: expect.stringContaining(`resume: "${session.id}"`),
   });
   const resumed = await openSession({ ...options, transcript: again, resume: session.id });
   await resumed.close();

@@ -114,9 +114,9 @@ function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
   const { head, policy } = agent;
   const pool = policy.pool.filter((tool) => delegationTools.has(tool));
   if (!pool.includes("Task")) {
-    const cure =
+    const fix =
       "Omit the `coordinator` option, or allow Task (check the permissions, the agent's tools and subagents.maxDepth).";
-    throw new UserError("A coordinator can't delegate here", { code: "coordinator", cure, exitCode: 2 });
+    throw new UserError("A coordinator can't delegate here", { code: "coordinator", fix, exitCode: 2 });
   }
   const tools = head.tools.filter(({ name }) => pool.includes(name));
   return {

@@ -28,7 +28,7 @@ export function recallUntilClosed(
 function interrupted(): UserError {
   return new UserError("The session was closed while it waited for a call that an earlier process had started", {
     code: "interrupted",
-    cure: "Resume it to continue.",
+    fix: "Resume it to continue.",
     exitCode: 130,
   });
 }

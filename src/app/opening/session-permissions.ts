@@ -26,7 +26,7 @@ export function checkMode({ permissions = {} }: Settings, requested: PermissionM
   if (mode !== "bypassPermissions" || permissions.disableBypassPermissionsMode !== "disable") return;
   throw new UserError("The bypassPermissions mode is switched off by permissions.disableBypassPermissionsMode", {
     code: "settings",
-    cure: 'Choose another mode. "retinue config show --origin" shows where it is set.',
+    fix: 'Choose another mode. "retinue config show --origin" shows where it is set.',
     exitCode: 2,
   });
 }
@@ -47,7 +47,7 @@ export function checkChange(
   const what = fixed.name === "model" ? "model" : "permission mode";
   throw new UserError(`The ${what} can't be changed, because it is set in managed settings`, {
     code: "settings",
-    cure: `See ${fixed.path} in ${fixed.file ?? "the managed settings"}.`,
+    fix: `See ${fixed.path} in ${fixed.file ?? "the managed settings"}.`,
     exitCode: 2,
   });
 }

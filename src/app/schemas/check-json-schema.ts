@@ -4,7 +4,7 @@ import { isRecord, misspelledName } from "../../lib/index.ts";
 export interface JsonSchemaProblem {
   /** Continues a sentence that begins with the schema: `has an unknown type "strng" at properties.name`. */
   readonly message: string;
-  readonly cure: string;
+  readonly fix: string;
 }
 
 /**
@@ -15,7 +15,7 @@ export function findSchemaProblem(schema: Readonly<Record<string, unknown>>): Js
   if (Object.values(schema).some(isOfLibrary))
     return {
       message: "is an object of schemas instead of a schema",
-      cure: "Wrap it in an object schema, such as z.object({ … }).",
+      fix: "Wrap it in an object schema, such as z.object({ … }).",
     };
   const names = Object.keys(schema);
   const isKeyword = (name: string) => keywords.has(name) || annotations.has(name);
@@ -23,17 +23,17 @@ export function findSchemaProblem(schema: Readonly<Record<string, unknown>>): Js
   if (wrong !== undefined)
     return {
       message: `is not a JSON Schema: "${wrong}" is not a keyword`,
-      cure: 'Use a schema from a library, or a JSON Schema such as { type: "object", properties: { … } }.',
+      fix: 'Use a schema from a library, or a JSON Schema such as { type: "object", properties: { … } }.',
     };
   try {
     JSON.stringify(schema);
   } catch {
-    return { message: "contains itself, so it can't be converted to JSON", cure: 'Refer to it with { $ref: "#" }.' };
+    return { message: "contains itself, so it can't be converted to JSON", fix: 'Refer to it with { $ref: "#" }.' };
   }
   if (!draftOf(schema))
     return {
       message: `has an unknown $schema ${JSON.stringify(schema["$schema"])}`,
-      cure: "Remove $schema, or use draft 4, 6, 7, 2019-09 or 2020-12.",
+      fix: "Remove $schema, or use draft 4, 6, 7, 2019-09 or 2020-12.",
     };
   return findProblem(schema, "", schema);
 }
@@ -94,7 +94,7 @@ function findProblem(
   root: Readonly<Record<string, unknown>>,
 ): JsonSchemaProblem | undefined {
   if (typeof schema === "boolean") return undefined;
-  if (!isRecord(schema)) return { message: `has an invalid schema at ${path}`, cure: "Use an object, true or false." };
+  if (!isRecord(schema)) return { message: `has an invalid schema at ${path}`, fix: "Use an object, true or false." };
   for (const [keyword, value] of Object.entries(schema)) {
     if (value === undefined || annotations.has(keyword)) continue;
     const kind = keywords.get(keyword);
@@ -108,7 +108,7 @@ function findProblem(
 function misspelled(keyword: string, path: string): JsonSchemaProblem | undefined {
   const meant = misspelledName(keyword, [...keywords.keys()]);
   if (meant === undefined) return undefined;
-  return { message: `has an unknown keyword ${keyword}${at(path)}`, cure: `Did you mean ${meant}?` };
+  return { message: `has an unknown keyword ${keyword}${at(path)}`, fix: `Did you mean ${meant}?` };
 }
 
 interface Place {
@@ -128,9 +128,9 @@ function findIn({ kind, keyword, value, place, root }: Place): JsonSchemaProblem
     return undefined;
   };
   const path = place.slice(0, -keyword.length - 1);
-  const invalid = (cure: string): JsonSchemaProblem => ({
+  const invalid = (fix: string): JsonSchemaProblem => ({
     message: `has an invalid value for ${keyword}${at(path)}: ${JSON.stringify(value)?.slice(0, 60) ?? String(value)}`,
-    cure,
+    fix,
   });
   switch (kind) {
     case "type":
@@ -172,7 +172,7 @@ function findIn({ kind, keyword, value, place, root }: Place): JsonSchemaProblem
     case "reference":
       return findLostReference(value, { path, root });
     case "unsupported":
-      return { message: `uses ${keyword}${at(path)}, which is not supported`, cure: "Use $ref." };
+      return { message: `uses ${keyword}${at(path)}, which is not supported`, fix: "Use $ref." };
     default:
       return undefined;
   }
@@ -184,7 +184,7 @@ function findUnknownType(value: unknown, path: string): JsonSchemaProblem | unde
   const meant = typeof wrong === "string" ? misspelledName(wrong, types) : undefined;
   return {
     message: `has an unknown type ${JSON.stringify(wrong)}${at(path)}`,
-    cure: meant === undefined ? `Use ${types.join(", ")}.` : `Did you mean "${meant}"?`,
+    fix: meant === undefined ? `Use ${types.join(", ")}.` : `Did you mean "${meant}"?`,
   };
 }
 
@@ -196,7 +196,7 @@ function findLostReference(
   if (isInside && resolveReference(root, reference) !== undefined) return undefined;
   return {
     message: `has a $ref${at(path)} to ${JSON.stringify(reference)}, which is ${isInside ? "not in the schema" : "outside the schema"}`,
-    cure: 'Put the definition in $defs, and refer to it as "#/$defs/NAME".',
+    fix: 'Put the definition in $defs, and refer to it as "#/$defs/NAME".',
   };
 }
 

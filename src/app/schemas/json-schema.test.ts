@@ -107,10 +107,10 @@ describe("a program's JSON Schema", () => {
     [{ $dynamicRef: "#x" }, "uses $dynamicRef, which is not supported", "$ref"],
     [{ name: { type: "string" } }, 'is not a JSON Schema: "name" is not a keyword', "properties"],
     [{ $schema: "https://example.com/mine", type: "object" }, "has an unknown $schema", "2020-12"],
-  ])("is refused if it is %j", (schema, message, cure) => {
+  ])("is refused if it is %j", (schema, message, fix) => {
     const problem = findSchemaProblem(schema);
     expect(problem?.message).toContain(message);
-    expect(problem?.cure).toContain(cure);
+    expect(problem?.fix).toContain(fix);
   });
 
   it("may have annotations and custom keywords, and is refused if it contains itself", () => {

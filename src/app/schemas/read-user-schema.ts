@@ -16,7 +16,7 @@ export interface UserSchema {
 
 /** Reads a schema that a program supplies. Throws a `UserError` if it can't be used. */
 export function readUserSchema({ schema, json, what, option }: UserSchema): ReadSchema {
-  if (!isSchema(schema)) throw optionError(`${what} is not a schema`, cureFor(option));
+  if (!isSchema(schema)) throw optionError(`${what} is not a schema`, fixFor(option));
   if (!isStandard(schema)) checkJson(what, schema);
   if (json !== undefined) checkJson(`The ${option} for ${lowered(what)}`, json);
   let read: ReadSchema | undefined;
@@ -29,17 +29,17 @@ export function readUserSchema({ schema, json, what, option }: UserSchema): Read
     );
   }
   if (read === undefined)
-    throw optionError(`${what} comes from a library that can't convert it to JSON Schema`, cureFor(option));
+    throw optionError(`${what} comes from a library that can't convert it to JSON Schema`, fixFor(option));
   return read;
 }
 
 function checkJson(what: string, schema: unknown): void {
   if (!isRecord(schema)) throw optionError(`${what} is not a JSON Schema`, "Use an object.");
   const problem = findSchemaProblem(schema);
-  if (problem !== undefined) throw optionError(`${what} ${problem.message}`, problem.cure);
+  if (problem !== undefined) throw optionError(`${what} ${problem.message}`, problem.fix);
 }
 
-function cureFor(option: string): string {
+function fixFor(option: string): string {
   return `Use a zod 4 or arktype schema, a valibot schema wrapped in toStandardJsonSchema from @valibot/to-json-schema, or a JSON Schema. With other libraries, also pass the JSON Schema as ${option}.`;
 }
 

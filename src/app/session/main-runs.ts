@@ -206,18 +206,18 @@ export class MainRuns {
   compact(instructions?: string): Run {
     if (this.closedBy !== undefined) throw closedSession(this.options.services.sessionId, this.options.transcript);
     const problem = this.whyNotCompact();
-    if (problem !== undefined) throw new UserError(problem.message, { code: "compaction", cure: problem.cure });
+    if (problem !== undefined) throw new UserError(problem.message, { code: "compaction", fix: problem.fix });
     return this.start({ content: [], compaction: { instructions } });
   }
 
-  private whyNotCompact(): { readonly message: string; readonly cure: string } | undefined {
+  private whyNotCompact(): { readonly message: string; readonly fix: string } | undefined {
     if (this.isBusy)
-      return { message: "The main agent is working", cure: "Wait until it has finished, or interrupt it first." };
+      return { message: "The main agent is working", fix: "Wait until it has finished, or interrupt it first." };
     if (this.model.describe().provider === "offline")
-      return { message: "The offline model can't summarize a conversation", cure: "Choose another model first." };
+      return { message: "The offline model can't summarize a conversation", fix: "Choose another model first." };
     const { conversation } = this.options.thread;
     if ((conversation?.messages().length ?? 0) < FEWEST_MESSAGES)
-      return { message: "There is nothing to compact yet", cure: "Compact the conversation when it has become long." };
+      return { message: "There is nothing to compact yet", fix: "Compact the conversation when it has become long." };
     return undefined;
   }
 
@@ -433,7 +433,7 @@ async function forward(run: Run, { signal, cause, emit }: RunOutlet): Promise<Ru
 export function closedSession(sessionId: SessionId, { path }: Pick<Transcript, "path">): UserError {
   return new UserError("The session is closed", {
     code: "session_closed",
-    cure:
+    fix:
       path === undefined
         ? "Open a new session. To resume sessions, keep them on disk with the `home` option."
         : `Open it again with the \`resume: "${sessionId}"\` option.`,

@@ -113,7 +113,7 @@ export async function rewindTo(
 export function unknownPrompt(id: LineId): UserError {
   return new UserError(`There is no prompt ${id} to go back to`, {
     code: "rewind",
-    cure: "Use an id from session.prompts().",
+    fix: "Use an id from session.prompts().",
   });
 }
 

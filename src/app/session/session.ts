@@ -347,10 +347,10 @@ export function createSession(parts: SessionParts): CreatedSession {
     if (runs.isHeld)
       throw new UserError("The session is already going back to a prompt", {
         code: "rewind",
-        cure: "Wait until it has finished.",
+        fix: "Wait until it has finished.",
       });
     if (runs.isBusy || registry.working().length > 0)
-      throw new UserError("Agents are working", { code: "rewind", cure: "Wait for them, or stop them first." });
+      throw new UserError("Agents are working", { code: "rewind", fix: "Wait for them, or stop them first." });
     // A queued prompt can't be the first line of a transcript.
     if (thread.isEmpty) throw unknownPrompt(promptId);
     return runs.hold(() => rewindTo(promptId, options, { ...parts, cwd: services.cwd }));

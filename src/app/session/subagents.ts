@@ -211,8 +211,8 @@ function checkStart({ agentType, prompt, options }: StartArguments, offered: rea
       "Check the rules for Task in the settings, and define agents with the agents option of openSession.",
     );
   const meant = typeof agentType === "string" ? misspelledName(agentType, offered) : undefined;
-  const cure = meant === undefined ? `Use one of ${offered.join(", ")}.` : `Did you mean "${meant}"?`;
-  throw optionError(`There is no agent ${JSON.stringify(agentType)} that ${name} can start`, cure);
+  const fix = meant === undefined ? `Use one of ${offered.join(", ")}.` : `Did you mean "${meant}"?`;
+  throw optionError(`There is no agent ${JSON.stringify(agentType)} that ${name} can start`, fix);
 }
 
 const startOptionTypes: OptionTypes<SubagentOptions<Schema>> = {

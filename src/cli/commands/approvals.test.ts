@@ -29,7 +29,7 @@ describe("the arguments of retinue approvals", () => {
     try {
       parseApprovals(argv);
     } catch (error) {
-      said = `${(error as Error).message} ${(error as { cure?: string }).cure}`;
+      said = `${(error as Error).message} ${(error as { fix?: string }).fix}`;
     }
     expect(said).toContain(part);
   });

@@ -84,8 +84,8 @@ function sessionOf({ id, cwd }: CacheQuery): SessionSummary {
   const directory = chosenDirectory(cwd);
   const latest = latestSessionId({ home, cwd: directory });
   if (latest !== undefined) return sessionById({ home, id: latest });
-  const cure = '"retinue sessions list --all" shows sessions in other directories.';
-  throw sessionError(`There is no session in ${directory}`, cure);
+  const fix = '"retinue sessions list --all" shows sessions in other directories.';
+  throw sessionError(`There is no session in ${directory}`, fix);
 }
 
 /**

@@ -74,20 +74,20 @@ function examineSchedules(home: string): readonly Finding[] {
     const store = openSchedules(join(home, "schedules.json"));
     const all = store.list();
     const findings = [
-      ...store.problems().map((found): Finding => ({ name, status: "warn", found, cure: "Correct the file." })),
+      ...store.problems().map((found): Finding => ({ name, status: "warn", found, fix: "Correct the file." })),
       ...all
         .filter(({ cwd }) => !existsSync(cwd))
         .map(({ id, cwd }): Finding => {
-          const cure = `Restore the directory, or run "retinue schedule remove ${id}".`;
-          return { name, status: "warn", found: `${id} can't start: ${cwd} does not exist`, cure };
+          const fix = `Restore the directory, or run "retinue schedule remove ${id}".`;
+          return { name, status: "warn", found: `${id} can't start: ${cwd} does not exist`, fix };
         }),
     ];
     if (findings.length > 0 || all.length === 0) return findings;
     return [{ name, status: "ok", found: `${all.length} in ${join(home, "schedules.json")}` }];
   } catch (error) {
     if (!(error instanceof UserError)) throw error;
-    const { message, cure = "Correct the file." } = error;
-    return [{ name, status: "fail", found: message, cure }];
+    const { message, fix = "Correct the file." } = error;
+    return [{ name, status: "fail", found: message, fix }];
   }
 }
 
@@ -102,7 +102,7 @@ function examineCodeCache({ file, target, problem }: CodeCache): Finding {
     };
   }
   const found = `every start compiles the program: ${problem.found}`;
-  return { name, status: "warn", found, cure: problem.cure };
+  return { name, status: "warn", found, fix: problem.fix };
 }
 
 const signs = { ok: "✓", warn: "!", fail: "✗" } as const;
@@ -110,10 +110,10 @@ const colors = { ok: 32, warn: 33, fail: 31 } as const;
 
 function renderFindings(findings: readonly Finding[], { color }: { readonly color: boolean }): string {
   const width = Math.max(...findings.map(({ name }) => name.length));
-  const lines = findings.flatMap(({ name, status, found, cure }) => {
+  const lines = findings.flatMap(({ name, status, found, fix }) => {
     const sign = color ? `\u001b[${colors[status]}m${signs[status]}\u001b[39m` : signs[status];
     const line = `${sign} ${name.padEnd(width)}  ${stripControls(found)}`;
-    return cure === undefined ? [line] : [line, `  ${"".padEnd(width)}  → ${stripControls(cure)}`];
+    return fix === undefined ? [line] : [line, `  ${"".padEnd(width)}  → ${stripControls(fix)}`];
   });
   const failed = findings.filter(({ status }) => status === "fail").length;
   const warned = findings.filter(({ status }) => status === "warn").length;

@@ -121,10 +121,10 @@ function refuseUnpriced(cwd: string, model: string | undefined): void {
 /** Replaces the hint about the `trusted` option, because servers have no such option. */
 function withoutTrustOption(error: unknown): never {
   if (!(error instanceof UserError)) throw error;
-  const { message, code, cure, exitCode } = error;
+  const { message, code, fix, exitCode } = error;
   const text = (given: string): string =>
     given.replace("To trust it for one run, use the `trusted` option", "To trust it, run `retinue trust add`");
-  throw new UserError(text(message), { code, exitCode, cure: cure && text(cure) });
+  throw new UserError(text(message), { code, exitCode, fix: fix && text(fix) });
 }
 
 /** Returns a short id that no other schedule has. */

@@ -120,8 +120,8 @@ async function whyImpossible({ host, session, verb, agent, text }: Steered): Pro
   const agents = await host.agents(session);
   const agentId = findAgentId(agent, agents);
   if (agentId === undefined) {
-    const { message, cure } = unmatchedAgent(agent, agents);
-    return { ...refusal(`${message}. ${cure}`), code: exitCodes.usage };
+    const { message, fix } = unmatchedAgent(agent, agents);
+    return { ...refusal(`${message}. ${fix}`), code: exitCodes.usage };
   }
   if (verb !== "resume" || text !== "") return undefined;
   if (lastRunEnd(agentPathOf(session.path ?? "", agentId))?.outcome !== "succeeded") return undefined;

@@ -45,13 +45,13 @@ export async function trust(argv: readonly string[]): Promise<number> {
   return removed ? exitCodes.succeeded : exitCodes.failed;
 }
 
-export function renderAddedTrust(cwd: string, { counts, active }: AddedTrust): string {
+export function renderAddedTrust(cwd: string, { approved, active }: AddedTrust): string {
   const parts = active.map(({ kind, names }) => `${kind}${names.length === 1 ? "" : "s"} ${names.join(", ")}`);
   const now = parts.length === 0 ? "" : `${stripControls(`Now active: ${parts.join("; ")}.`)}\n`;
   const settings =
-    counts.length === 0
+    approved.length === 0
       ? "Its settings files allow nothing.\n"
-      : `These settings from the directory apply until they are changed:\n${renderOrigins(originsWithoutSecrets(counts, { showEnv: true }), { origin: true })}`;
+      : `These settings from the directory apply until they are changed:\n${renderOrigins(originsWithoutSecrets(approved, { showEnv: true }), { origin: true })}`;
   return `Trusted: ${stripControls(cwd)}\n${now}${settings}`;
 }
 

@@ -52,8 +52,8 @@ export async function worker(argv: readonly string[]): Promise<number> {
   }
   const code = stopped();
   if (code !== undefined) return code;
-  const cure = "Create it again and start the worker, or choose another one with --cwd.";
-  throw new UserError(`The directory ${cwd} no longer exists`, { code: "cwd", cure, exitCode: exitCodes.usage });
+  const fix = "Create it again and start the worker, or choose another one with --cwd.";
+  throw new UserError(`The directory ${cwd} no longer exists`, { code: "cwd", fix, exitCode: exitCodes.usage });
 }
 
 interface WorkerCommand {

@@ -105,11 +105,11 @@ function renderWorktree({ path, record, inUse, state }: ListedWorktree, now: num
 function renderKept(worktree: ListedWorktree): string {
   const { path, inUse, state } = worktree;
   const why = `Kept ${path}: ${inUse ? "in use" : describeState(state)}`;
-  const lines = [why, ...(inUse ? [] : cures(worktree).map((line) => `  ${line}`))];
+  const lines = [why, ...(inUse ? [] : fixes(worktree).map((line) => `  ${line}`))];
   return lines.map((line) => `${stripControls(line, { visible: true })}\n`).join("");
 }
 
-function cures({ path, record, state }: ListedWorktree): string[] {
+function fixes({ path, record, state }: ListedWorktree): string[] {
   if (record === undefined || state.kind !== "changed")
     return [`look    ls -la ${quote(path)}`, `delete  rm -r ${quote(path)}`];
   const { branch, base, repository } = record;

@@ -134,7 +134,7 @@ async function withinTime<Value>(promise: Promise<Value>, tooLate: () => Error):
 function silentServer({ origin }: URL): UserError {
   return new UserError(`The server ${origin} has not answered within ${RESPONSE_MS / 1_000} seconds`, {
     code: "no_answer",
-    cure: "Check that its process is running and not suspended, then try again.",
+    fix: "Check that its process is running and not suspended, then try again.",
     exitCode: exitCodes.incomplete,
   });
 }
@@ -264,7 +264,7 @@ function explained(
   if (status === 403 && origin === "own")
     return new UserError("The token that this command found for the server does not allow that", {
       code,
-      cure: SET_TOKEN,
+      fix: SET_TOKEN,
       exitCode: 2,
       cause: error,
     });
@@ -275,7 +275,7 @@ function explained(
         : `The server ${address.origin} does not accept the token`,
       {
         code,
-        cure: SET_TOKEN,
+        fix: SET_TOKEN,
         exitCode: 2,
         cause: error,
       },
@@ -283,7 +283,7 @@ function explained(
   if (code === "not_found")
     return new UserError(`${address.href} is not the address of a Retinue server`, {
       code,
-      cure: "Use the URL that `retinue serve` prints, without a path.",
+      fix: "Use the URL that `retinue serve` prints, without a path.",
       exitCode: 2,
       cause: error,
     });

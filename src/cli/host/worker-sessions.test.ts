@@ -26,7 +26,7 @@ it("a request from a worker's session can be answered only through the server", 
   const answer = (id: string) => host.answer({ request: id, verb: "allow", project: false });
   await expect(answer(request.slice(0, 12))).rejects.toMatchObject({
     message: expect.stringContaining("can't be answered here"),
-    cure: "It is a request from a worker's session: start `retinue serve`, then add --server URL.",
+    fix: "It is a request from a worker's session: start `retinue serve`, then add --server URL.",
   });
   await expect(answer("ask_other")).rejects.toThrow('There is no request "ask_other"');
 });

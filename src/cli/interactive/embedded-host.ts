@@ -10,7 +10,7 @@ import {
   stateDirectory,
 } from "../../app/index.ts";
 import { createDeferred, createId, type Deferred, describeError } from "../../lib/index.ts";
-import { MAIN_AGENT } from "../../protocol/index.ts";
+import { MAIN_AGENT, NO_APPROVER } from "../../protocol/index.ts";
 import type { OpenRequest, SessionFacts, TerminalHost } from "../../terminal/index.ts";
 import { renderRules } from "../commands/permissions.ts";
 import { withFlags } from "../output.ts";
@@ -138,7 +138,7 @@ function collectQuestions(): Approvals & { find(requestId: string): Promise<Appr
         const end = (): void => {
           open.delete(question.requestId);
           ended.add(question.requestId);
-          resolve({ answer: "deny", by: "nobody" });
+          resolve({ answer: "deny", by: NO_APPROVER });
         };
         if (signal.aborted) end();
         else signal.addEventListener("abort", end, { once: true });

@@ -19,8 +19,8 @@ export async function findUntrusted(place: TrustOptions): Promise<Untrusted | un
     // Trust does not extend to parent directories.
     const files = untrusted.filter((name) => !name.startsWith("../"));
     if (files.length === 0) return undefined;
-    const { counts, trust } = await reviewTrust(place);
-    const settings = originsWithoutSecrets(counts, { showEnv: true });
+    const { approved, trust } = await reviewTrust(place);
+    const settings = originsWithoutSecrets(approved, { showEnv: true });
     return {
       cwd: place.cwd,
       files,

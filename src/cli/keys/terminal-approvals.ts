@@ -1,7 +1,14 @@
 import { type Approvals, readReply, userName } from "../../app/index.ts";
 import { approvalText, breakLines, describeRequest, oneLine, showRule } from "../../client/index.ts";
 import { isRecord, readExactly, showExactly, UserError } from "../../lib/index.ts";
-import type { AgentId, ApprovalAnswer, ApprovalQuestion, UserQuestion, UserReply } from "../../protocol/index.ts";
+import {
+  type AgentId,
+  type ApprovalAnswer,
+  type ApprovalQuestion,
+  NO_APPROVER,
+  type UserQuestion,
+  type UserReply,
+} from "../../protocol/index.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Progress } from "../progress/progress.ts";
 import type { TerminalKeys } from "./terminal-keys.ts";
@@ -67,7 +74,7 @@ export function createTerminalApprovals(options: TerminalApprovalsOptions): Appr
 }
 
 /** Result for a request that no longer needs an answer. The caller ignores it. */
-const unanswered: ApprovalAnswer = { answer: "deny", by: "nobody" };
+const unanswered: ApprovalAnswer = { answer: "deny", by: NO_APPROVER };
 
 interface Asking {
   readonly prompt: TerminalPrompt;
@@ -214,7 +221,7 @@ async function askOne(
       return readReply(question, text);
     } catch (error) {
       if (!(error instanceof UserError)) throw error;
-      problem = [oneLine(`${error.message}. ${error.cure}`)];
+      problem = [oneLine(`${error.message}. ${error.fix}`)];
     }
   }
 }

@@ -225,13 +225,13 @@ function jsonObject(options: ReadOptions, name: string): JsonObject | undefined 
   if (text === undefined) return undefined;
   const file = /^@?([^{"[]+\.json)$/.exec(text)?.[1];
   const fromFile = file === undefined ? "" : ` To use a file: --${name} "$(cat ${file})".`;
-  const cure = `Use --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.${fromFile}`;
+  const fix = `Use --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.${fromFile}`;
   let value: unknown;
   try {
     value = JSON.parse(text);
   } catch (error) {
-    throw usageError(`The value of --${name} is not JSON: ${describeError(error)}`, cure);
+    throw usageError(`The value of --${name} is not JSON: ${describeError(error)}`, fix);
   }
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
-  throw usageError(`The value of --${name} is not a JSON object`, cure);
+  throw usageError(`The value of --${name} is not a JSON object`, fix);
 }

@@ -15,7 +15,7 @@ export function noPrompt(agent?: string): UserError {
   const message = "There is no prompt";
   return new UserError(agent === undefined ? message : `${message}, and agent "${agent}" has no initialPrompt`, {
     code: "usage",
-    cure: `Pass one, as in: retinue -p "Map this repository", or pipe it in, as in: git diff | retinue -p "Review this".`,
+    fix: `Pass one, as in: retinue -p "Map this repository", or pipe it in, as in: git diff | retinue -p "Review this".`,
     exitCode: 2,
   });
 }

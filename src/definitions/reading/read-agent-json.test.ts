@@ -71,9 +71,9 @@ describe("readAgentJson", () => {
       { description: "d", hooks: { Foo: 1 } },
       'Write "hooks": {"PreToolUse": [{"matcher": "Bash", "command": "./check.sh"}]} (or PostToolUse, Stop).',
     ],
-  ])("suggests a fix in JSON syntax for %j", (fields, cure) => {
+  ])("suggests a fix in JSON syntax for %j", (fields, fix) => {
     const { agents } = readAgentJson({ a: { prompt: "p", ...fields } }, origin);
-    expect(agents[0]?.diagnostics.map(({ fix }) => fix)).toEqual([cure]);
+    expect(agents[0]?.diagnostics.map(({ fix }) => fix)).toEqual([fix]);
     for (const { message } of agents[0]?.diagnostics ?? []) expect(message).not.toMatch(/\bline\b/);
   });
 

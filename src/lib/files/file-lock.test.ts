@@ -177,7 +177,7 @@ describe("withFileLock", () => {
     writeFileSync(`${file}.lock`, JSON.stringify(owner));
     await expect(withFileLock(file, async () => 1, { waitMs: 0 })).rejects.toMatchObject({
       message: `${file} is being changed by process ${owner.pid} on ${owner.host}`,
-      cure: expect.stringContaining(`${file}.lock`),
+      fix: expect.stringContaining(`${file}.lock`),
     });
     expect(readFileSync(`${file}.lock`, "utf8")).toBe(JSON.stringify(owner));
   });

@@ -118,8 +118,8 @@ async function lockAndRun<Result>(file: string, work: () => Promise<Result>, wai
 
 function heldTooLong(file: string, { owner }: HeldLock): UserError {
   const holder = owner === undefined ? "other programs" : `process ${owner.pid} on ${owner.host}`;
-  const cure = `Try again in a moment. If no such process exists, delete ${file}.lock.`;
-  return new UserError(`${file} is being changed by ${holder}`, { code: "in_use", cure });
+  const fix = `Try again in a moment. If no such process exists, delete ${file}.lock.`;
+  return new UserError(`${file} is being changed by ${holder}`, { code: "in_use", fix });
 }
 
 function createLock(path: string, { own, tookOver }: { own: string; tookOver: boolean }): FileLock {

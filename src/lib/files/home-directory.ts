@@ -13,7 +13,7 @@ export function homeDirectory(environment: Readonly<Record<string, string | unde
   if (isAbsolute(homedir)) return homedir;
   throw new UserError("The home directory is unknown", {
     code: "home_unknown",
-    cure: "Set HOME to an absolute path.",
+    fix: "Set HOME to an absolute path.",
     exitCode: 2,
   });
 }

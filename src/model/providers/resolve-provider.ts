@@ -213,12 +213,12 @@ function withoutProvider(model: Asked): ProviderChoice {
   const maker = makerOf(model.name);
   const variable =
     maker === undefined ? undefined : { anthropic: "ANTHROPIC_API_KEY", openai: "OPENAI_API_KEY" }[maker];
-  const cure = variable
+  const fix = variable
     ? `Set ${variable}, or choose another provider with the \`provider\` option`
     : "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose a provider with the `provider` option";
   return {
     kind: "problem",
-    message: `No provider is configured for the model "${model.name}" (from ${model.by}). ${cure}.`,
+    message: `No provider is configured for the model "${model.name}" (from ${model.by}). ${fix}.`,
     setting: model.setting,
   };
 }
@@ -233,6 +233,6 @@ const offlineIs = "Using the offline model, which is not a language model.";
 
 function offlineByDefault(): ProviderChoice {
   const notice = "No provider is configured: using the offline model, which is not a language model.";
-  const cure = "To use one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with the `provider` option.";
-  return { kind: "offline", notice: `${notice} ${cure}` };
+  const fix = "To use one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with the `provider` option.";
+  return { kind: "offline", notice: `${notice} ${fix}` };
 }

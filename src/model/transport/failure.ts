@@ -85,7 +85,7 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
       `${provider} refused to serve this account${said}. Check the account's credit and spending limit.`,
     );
   }
-  if (status === 401 || status === 403) return make("auth", `${provider} denied access${said}. ${keyCure(info)}.`);
+  if (status === 401 || status === 403) return make("auth", `${provider} denied access${said}. ${keyFix(info)}.`);
   if (status === 413 || (status < 500 && status !== 429 && overflow.test(text))) {
     return make("context_overflow", `The conversation is too long for ${model}${said}. Compact it or start a new one.`);
   }
@@ -105,10 +105,10 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
     );
   }
   if (status === 400 && /function tools with reasoning_effort are not supported/i.test(text)) {
-    const cure = "Leave out the effort, or choose another model with the `model` option, such as gpt-6-sol";
+    const fix = "Leave out the effort, or choose another model with the `model` option, such as gpt-6-sol";
     return make(
       "unsupported",
-      `${model} does not support tools over Chat Completions, at least at this effort${said}. ${cure}.`,
+      `${model} does not support tools over Chat Completions, at least at this effort${said}. ${fix}.`,
     );
   }
   if (status === 429)
@@ -143,7 +143,7 @@ function unknownModelMessage({ provider, model }: ProviderInfo, said: string): s
   return `${provider} has no model named "${model}"${said}. Choose another one with the \`model\` option; "retinue doctor --provider ${provider} --model ${model}" lists the models that ${provider} offers.`;
 }
 
-function keyCure({ keyVariable, provider }: ProviderInfo): string {
+function keyFix({ keyVariable, provider }: ProviderInfo): string {
   if (keyVariable === undefined)
     return `Set providers.${provider}.apiKeyEnv in your settings to the name of the environment variable that contains its key`;
   return `Check the key in ${keyVariable}`;

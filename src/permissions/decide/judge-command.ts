@@ -56,23 +56,23 @@ export function judgeCommand(toolName: string, command: string, context: Command
   const { compiled, reads, files, sandboxed } = context;
   const analysis = analyzeCommand(command);
   const line: CommandLine = { toolName, analysis, units: unitsOf(analysis), reads, files, sandboxed };
-  const judgement = weighUnits(line, compiled);
-  if (judgement.denied !== undefined) return byVerdict(judgement.denied, "this command");
-  const doubt = judgement.doubts[0];
+  const judgment = weighUnits(line, compiled);
+  if (judgment.denied !== undefined) return byVerdict(judgment.denied, "this command");
+  const doubt = judgment.doubts[0];
   if (compiled.policy.mode === "plan" && doubt !== undefined) {
     return builtin("deny", "plan", `In plan mode, only commands that are known to be read-only can run, and ${doubt}.`);
   }
-  if (judgement.asked !== undefined) return byVerdict(judgement.asked, "this command");
-  const bySession = judgement.allowed?.rule.rule.scope === "session" && judgement.open === undefined;
+  if (judgment.asked !== undefined) return byVerdict(judgment.asked, "this command");
+  const bySession = judgment.allowed?.rule.rule.scope === "session" && judgment.open === undefined;
   const hidden = bySession ? undefined : judgeConcealment(line, compiled);
   if (hidden !== undefined) return { ...hidden, mayEvade: true };
-  if (judgement.open !== undefined)
-    return { ...builtin("open", "command", judgement.open), mayEvade: mayUseDenied(line, compiled) };
+  if (judgment.open !== undefined)
+    return { ...builtin("open", "command", judgment.open), mayEvade: mayUseDenied(line, compiled) };
   // A line may do more than read only if rules allow every command on it.
-  const { unruledGit } = judgement;
-  const mustOnlyRead = sandboxed || compiled.policy.mode === "plan" || !judgement.covered;
-  if (judgement.allowed !== undefined && !(mustOnlyRead && doubt === undefined))
-    return { ...byVerdict(judgement.allowed, "this command"), unruledGit };
+  const { unruledGit } = judgment;
+  const mustOnlyRead = sandboxed || compiled.policy.mode === "plan" || !judgment.covered;
+  if (judgment.allowed !== undefined && !(mustOnlyRead && doubt === undefined))
+    return { ...byVerdict(judgment.allowed, "this command"), unruledGit };
   return { ...builtin("allow", READ_ONLY_COMMAND, "The command is read-only."), unruledGit };
 }
 
@@ -85,7 +85,7 @@ interface CommandLine {
   readonly sandboxed: boolean | undefined;
 }
 
-interface Judgement {
+interface Judgment {
   readonly denied: Verdict | undefined;
   readonly asked: Verdict | undefined;
   /** Rule that allowed a command. If `open` is undefined, all commands that no rule allowed are read-only. */
@@ -99,7 +99,7 @@ interface Judgement {
   readonly doubts: readonly string[];
 }
 
-function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgement {
+function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgment {
   const { toolName, analysis, units } = line;
   const context: ArgumentContext = {
     roots: compiled.policy.workspaceRoots,

@@ -5,6 +5,7 @@ import {
   type CallId,
   type Decision,
   type DurableEvent,
+  NO_APPROVER,
   type Policy,
   type RunId,
   runtimeTexts,
@@ -79,7 +80,7 @@ async function ask(
   const answer = await approvals.ask(question, { signal, settledBy, onOpen: async () => {} }).finally(resume);
   // The approver may not change the command.
   if (answer === undefined || (answer.inputJson ?? call.inputJson) !== call.inputJson)
-    return { answer: "deny", by: "nobody" };
+    return { answer: "deny", by: NO_APPROVER };
   return answer;
 }
 

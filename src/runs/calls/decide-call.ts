@@ -1,7 +1,7 @@
 import { isDeepStrictEqual } from "node:util";
 import { inputOf } from "../../loop/index.ts";
 import { checkRules, explainRefusal } from "../../permissions/index.ts";
-import type { HookOutcome, Judgement } from "../../ports/index.ts";
+import type { HookOutcome, Judgment } from "../../ports/index.ts";
 import {
   type ApprovalAnswer,
   type Decision,
@@ -40,11 +40,11 @@ const MOST_CHANGES = 5;
 export async function decideCall(host: RunHost, made: ToolCall, policy: Policy): Promise<DecidedCall> {
   let call = made;
   for (let changes = 0; changes <= MOST_CHANGES; changes++) {
-    const judgement = await host.services.executor.judge(call, policy);
-    const common = { call, requested: requestedEvent(call, judgement) };
-    if (judgement.kind === "invalid")
-      return { ...common, effect: "refused", outcome: "error", message: judgement.message };
-    const { decision, denial = decision.reason } = judgement;
+    const judgment = await host.services.executor.judge(call, policy);
+    const common = { call, requested: requestedEvent(call, judgment) };
+    if (judgment.kind === "invalid")
+      return { ...common, effect: "refused", outcome: "error", message: judgment.message };
+    const { decision, denial = decision.reason } = judgment;
     if (decision.effect === "deny") return { ...common, effect: "refused", outcome: "denied", message: denial };
     const verdict = await consultHooks(host, { call, decision, policy });
     if (verdict.kind === "changed") call = { ...call, inputJson: verdict.inputJson };
@@ -119,17 +119,17 @@ function deniedText(reason: string | undefined): string {
   return reason === undefined ? "A hook denied this call." : `A hook denied this call: ${reason}`;
 }
 
-function requestedEvent(call: ToolCall, judgement?: Judgement): DurableEvent {
+function requestedEvent(call: ToolCall, judgment?: Judgment): DurableEvent {
   const { callId, name } = call;
-  if (judgement?.kind !== "decided") return { type: "tool.requested", callId, name };
-  const { effect, rule, scope, reason } = judgement.decision;
+  if (judgment?.kind !== "decided") return { type: "tool.requested", callId, name };
+  const { effect, rule, scope, reason } = judgment.decision;
   return {
     type: "tool.requested",
     callId,
     name,
     decision: { effect, rule, scope, reason: effect === "allow" ? undefined : reason },
     // For a denied call, it does not matter whether the call only reads.
-    readsOnly: judgement.readsOnly && effect !== "deny" ? true : undefined,
+    readsOnly: judgment.readsOnly && effect !== "deny" ? true : undefined,
   };
 }
 

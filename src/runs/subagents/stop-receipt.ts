@@ -5,7 +5,7 @@ import type { Subagent } from "./subagent.ts";
 export interface StopReceipt {
   readonly stopped: readonly StoppedRun[];
   /** Agents that are still running. Each must be stopped separately. */
-  readonly goesOn: readonly WorkingRun[];
+  readonly stillRunning: readonly WorkingRun[];
 }
 
 export interface WorkingRun {
@@ -35,7 +35,7 @@ export async function stopWithReceipt(
       const { end } = subagent;
       return end?.runId === runId && end.outcome === "stopped" ? [{ ...runOf(subagent), runId, turns: end.turns }] : [];
     }),
-    goesOn: working.filter(({ running }) => running !== undefined).map(runOf),
+    stillRunning: working.filter(({ running }) => running !== undefined).map(runOf),
   };
 }
 

@@ -30,16 +30,16 @@ export function createTaskStop(dispatcher: Dispatcher, spec: ToolSpec): Tool {
       if (subagent === undefined)
         return { content: unknownAgentText(id, await registry.all(caller), caller), isError: true };
       const { agentId } = subagent;
-      const { stopped, goesOn } = await stopWithReceipt(registry.working(agentId), () => registry.stop(agentId));
+      const { stopped, stillRunning } = await stopWithReceipt(registry.working(agentId), () => registry.stop(agentId));
       const own = stopped.find((run) => run.agentId === agentId);
-      const details = { agentId, stopped: stopped.map(asJson), goesOn: goesOn.map(asJson) };
+      const details = { agentId, stopped: stopped.map(asJson), stillRunning: stillRunning.map(asJson) };
       if (own === undefined)
         return { content: `Agent ${agentId} is not running, so there was nothing to stop.`, details };
       const others = stopped.filter((run) => run !== own);
       const content = [
         `Agent ${agentId} was stopped after ${plural(own.turns, "turn")}. Its work is kept. To continue it, call Task with resume: "${agentId}".`,
         ...(others.length === 0 ? [] : [`Also stopped: ${listed(others)}.`]),
-        ...(goesOn.length === 0 ? [] : [`Its subagents continue in the background: ${listed(goesOn)}.`]),
+        ...(stillRunning.length === 0 ? [] : [`Its subagents continue in the background: ${listed(stillRunning)}.`]),
       ];
       return { content: content.join(" "), details };
     },

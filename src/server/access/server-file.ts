@@ -66,7 +66,7 @@ function claim(home: string): FileLock {
   const owner = attempt.owner === undefined ? "Another process" : `Process ${attempt.owner.pid}`;
   throw new UserError(`${owner} already serves the sessions in this state directory`, {
     code: "server_running",
-    cure: "Stop it first, or set RETINUE_HOME to another directory.",
+    fix: "Stop it first, or set RETINUE_HOME to another directory.",
     exitCode: 2,
   });
 }

@@ -93,7 +93,7 @@ function asProblem(error: unknown, { withoutPaths, report }: RouteHandling): Htt
     return problem(system, withoutPaths(clientText(`${message.replace(/\.$/, "")}.`)));
   }
   if (error instanceof UserError) {
-    const text = `${error.message.replace(/\.$/, "")}.${error.cure ? ` ${error.cure}` : ""}`;
+    const text = `${error.message.replace(/\.$/, "")}.${error.fix ? ` ${error.fix}` : ""}`;
     const known = (["session_in_use", "worker_lost"] as const).find((code) => code === error.code);
     return problem(known ?? "refused", withoutPaths(clientText(text)));
   }

@@ -41,8 +41,8 @@ function orUndefined<Value>(read: () => Value): Value | undefined {
   }
 }
 
-function tlsError(message: string, cure: string): UserError {
-  return new UserError(message, { code: "tls", cure, exitCode: 2 });
+function tlsError(message: string, fix: string): UserError {
+  return new UserError(message, { code: "tls", fix, exitCode: 2 });
 }
 
 /** Starts listening and returns the port. Throws a `UserError` if the server can't listen. */
@@ -65,9 +65,9 @@ function cannotListen(error: Error, { port, host }: { readonly port: number; rea
   if (code === "EADDRINUSE")
     return new UserError(`Port ${port} is already in use`, {
       code: "port",
-      cure: "Choose another one with --port N, or --port 0 for any free port.",
+      fix: "Choose another one with --port N, or --port 0 for any free port.",
       exitCode: 2,
     });
-  const cure = code === "EACCES" ? "Choose a port above 1023." : "Choose one of this machine's addresses with --host.";
-  return new UserError(`The server can't listen on ${host} (${code})`, { code: "port", cure, exitCode: 2 });
+  const fix = code === "EACCES" ? "Choose a port above 1023." : "Choose one of this machine's addresses with --host.";
+  return new UserError(`The server can't listen on ${host} (${code})`, { code: "port", fix, exitCode: 2 });
 }

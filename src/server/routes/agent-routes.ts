@@ -116,7 +116,7 @@ function written(result: ({ readonly ok: true } & WrittenAgent) | AgentFileRefus
 
 function unknownAgent(error: unknown): never {
   if (!(error instanceof UserError) || error.code !== "agent") throw error;
-  throw problem("unknown_agent", clientText(`${error.message}. ${error.cure ?? ""}`));
+  throw problem("unknown_agent", clientText(`${error.message}. ${error.fix ?? ""}`));
 }
 
 function cleanCheck({ report, diagnostics, ...check }: AgentFileCheck): AgentFileCheck {

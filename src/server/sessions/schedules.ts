@@ -25,7 +25,7 @@ export function startSchedules(
     if (!existsSync(cwd))
       throw new UserError(`The directory ${cwd} does not exist`, {
         code: "schedule",
-        cure: `Create it again, or remove the schedule: retinue schedule remove ${id}`,
+        fix: `Create it again, or remove the schedule: retinue schedule remove ${id}`,
       });
     if (project === undefined) throw new Error(`${cwd} is no longer served.`);
     const served = await host.create(project, { ...choices, unattended: true });

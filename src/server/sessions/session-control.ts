@@ -280,8 +280,8 @@ async function refuseUnknownAgent(
   if (to === MAIN_AGENT) return undefined;
   const agents = await new SessionAgents(path).list();
   if (findAgentId(to, agents) !== undefined) return undefined;
-  const { message, cure } = unmatchedAgent(to, agents);
-  return { commandId: id, status: "refused", message: `${message}. ${cure}`, code: "unknown_agent" };
+  const { message, fix } = unmatchedAgent(to, agents);
+  return { commandId: id, status: "refused", message: `${message}. ${fix}`, code: "unknown_agent" };
 }
 
 function isWorkerLost(error: unknown): boolean {

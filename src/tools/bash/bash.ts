@@ -88,8 +88,8 @@ async function readOnlyView(
 const tooLargeToHide =
   "The command was not run. It is allowed only because it is read-only, so every file that matches a deny rule for Read must be hidden from it. The workspace has too many files to find them all. Use Read, Grep or Glob, or run the command again, which then needs the user's approval.";
 
-function withoutSandbox({ reason, cure }: { readonly reason: string; readonly cure?: string }): string {
-  const whatToDo = cure === undefined ? "Tell the user." : `${cure} Tell the user.`;
+function withoutSandbox({ reason, fix }: { readonly reason: string; readonly fix?: string }): string {
+  const whatToDo = fix === undefined ? "Tell the user." : `${fix} Tell the user.`;
   return `The settings require a sandbox for commands, and none is available: ${reason}. ${whatToDo}`;
 }
 
@@ -185,8 +185,8 @@ function explainStop({ overflowed }: Shell, { cause, timeout, limits }: Stop): s
   if (overflowed) return `Stopped: the output exceeded ${formatBytes(limits.fileBytes)}. Make the command print less.`;
   if (cause === "aborted") return "Cancelled.";
   if (cause !== "timeout") return undefined;
-  const cure = "Set a longer timeout (at most 600000 ms) or run it in the background.";
-  return `Timed out after ${formatDuration(timeout)} and was stopped. ${cure}`;
+  const fix = "Set a longer timeout (at most 600000 ms) or run it in the background.";
+  return `Timed out after ${formatDuration(timeout)} and was stopped. ${fix}`;
 }
 
 function throttledProgress(context: ToolContext): (output: CommandOutput) => void {

@@ -24,10 +24,10 @@ it("says what is missing and what to do", () => {
   const gone = join(directory, "gone");
   expect(findRipgrep({ RETINUE_RIPGREP: gone })).toEqual({
     missing: `RETINUE_RIPGREP is set to ${gone}, which is not an executable file`,
-    cure: "Correct or unset RETINUE_RIPGREP.",
+    fix: "Correct or unset RETINUE_RIPGREP.",
   });
   expect(findRipgrep({ PATH: directory }, unknown)).toEqual({
     missing: expect.stringContaining("@vscode/ripgrep-plan9-x64"),
-    cure: expect.stringContaining("npm"),
+    fix: expect.stringContaining("npm"),
   });
 });

@@ -5,7 +5,7 @@ import { delimiter, isAbsolute, join } from "node:path";
 export type RipgrepLocation =
   | { readonly program: string }
   /** Explains why ripgrep was not found, and what to do. */
-  | { readonly missing: string; readonly cure: string };
+  | { readonly missing: string; readonly fix: string };
 
 /**
  * Finds ripgrep: the path in `RETINUE_RIPGREP`, the binary from the npm package, or `rg` on the PATH. The lookup
@@ -19,7 +19,7 @@ export function findRipgrep(
   if (named) {
     if (isProgram(named)) return { program: named };
     const missing = `RETINUE_RIPGREP is set to ${named}, which is not an executable file`;
-    return { missing, cure: "Correct or unset RETINUE_RIPGREP." };
+    return { missing, fix: "Correct or unset RETINUE_RIPGREP." };
   }
   const binary = platform === "win32" ? "rg.exe" : "rg";
   const platformPackage = `@vscode/ripgrep-${platform}-${arch}`;
@@ -27,7 +27,7 @@ export function findRipgrep(
   if (program !== undefined) return { program };
   return {
     missing: `the npm package ${platformPackage}, which contains the ripgrep binary, is not installed`,
-    cure: "Reinstall Retinue with npm, without --omit=optional. Or install ripgrep, and set RETINUE_RIPGREP to its path if `rg` is not on the PATH.",
+    fix: "Reinstall Retinue with npm, without --omit=optional. Or install ripgrep, and set RETINUE_RIPGREP to its path if `rg` is not on the PATH.",
   };
 }
 

@@ -62,7 +62,7 @@ export function createSearch({ workspace, ripgrep }: SearchDependencies): Search
     if (program === undefined) {
       const location = findRipgrep(process.env);
       if ("missing" in location)
-        return { ok: false, message: `Can't search without ripgrep: ${location.missing}. ${location.cure}` };
+        return { ok: false, message: `Can't search without ripgrep: ${location.missing}. ${location.fix}` };
       program = location.program;
     }
     return runRipgrep(request, listener, { workspace, program });

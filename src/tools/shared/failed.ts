@@ -5,7 +5,7 @@ export function failed(message: string): ToolOutput {
   return { content: message, isError: true };
 }
 
-const cures: Readonly<Record<string, string>> = {
+const fixes: Readonly<Record<string, string>> = {
   changed: "Read it again, then repeat the call.",
   moved: "Check the path with LS, then repeat the call.",
   ELOOP: "Use the path that it points to.",
@@ -18,6 +18,6 @@ const cures: Readonly<Record<string, string>> = {
 };
 
 export function fileFailed(failure: FileFailure): ToolOutput {
-  const cure = cures[failure.code];
-  return failed(cure ? `${failure.message}. ${cure}` : failure.message);
+  const fix = fixes[failure.code];
+  return failed(fix ? `${failure.message}. ${fix}` : failure.message);
 }

@@ -21,7 +21,7 @@ export function createSearxngSearch({ baseUrl, environment }: EngineOptions): Se
       url: withQuery(baseUrl, { path: "search", query: { q: narrowed(query, options), format: "json" } }),
       headers: {},
       signal,
-      cures: { 403: 'Add "json" to search.formats in its settings.yml.' },
+      fixes: { 403: 'Add "json" to search.formats in its settings.yml.' },
       hits: (answer) => hitsOf(answer["results"], "content"),
     });
 }
@@ -39,7 +39,7 @@ export function createBraveSearch({
       url: withQuery(baseUrl, { path: "res/v1/web/search", query: { q: narrowed(query, options), count: "20" } }),
       headers: { "x-subscription-token": apiKey },
       signal,
-      cures: {
+      fixes: {
         401: badKey,
         403: badKey,
         422: badKey,
@@ -55,11 +55,11 @@ interface Question extends Pick<EngineOptions, "environment"> {
   readonly headers: Readonly<Record<string, string>>;
   readonly signal: AbortSignal;
   /** Advice about failures, by HTTP status. */
-  readonly cures: Readonly<Record<number, string>>;
+  readonly fixes: Readonly<Record<number, string>>;
   readonly hits: (answer: JsonObject) => SearchHit[];
 }
 
-async function ask({ engine, url, headers, signal, cures, hits, environment }: Question): Promise<SearchOutcome> {
+async function ask({ engine, url, headers, signal, fixes, hits, environment }: Question): Promise<SearchOutcome> {
   // The server comes from the user's own settings, so it may be in a private network.
   const reply = await request(url, {
     signal,
@@ -70,8 +70,8 @@ async function ask({ engine, url, headers, signal, cures, hits, environment }: Q
   });
   if (!reply.ok) return { ok: false, message: `${engine} at ${url.host} could not be reached. ${reply.reason}` };
   if (reply.status !== 200) {
-    const cure = cures[reply.status] ?? "Check `search` in the settings.";
-    return { ok: false, message: `${engine} at ${url.host} responded with status ${reply.status}. ${cure}` };
+    const fix = fixes[reply.status] ?? "Check `search` in the settings.";
+    return { ok: false, message: `${engine} at ${url.host} responded with status ${reply.status}. ${fix}` };
   }
   const answer = reply.cut === "no" ? parse(reply.body) : undefined;
   if (!answer) return { ok: false, message: `${engine} at ${url.host} did not return JSON. Check \`search.baseUrl\`.` };

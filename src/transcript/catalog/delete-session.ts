@@ -17,7 +17,7 @@ export function deleteSession(place: SessionPlace): void {
   } catch (error) {
     throw new UserError(`The session ${place.sessionId} could not be deleted (${errorCode(error)})`, {
       code: "delete_failed",
-      cure: `Check the owner and the mode of ${paths.transcript} and ${paths.directory}.`,
+      fix: `Check the owner and the mode of ${paths.transcript} and ${paths.directory}.`,
       cause: error,
     });
   } finally {
@@ -62,7 +62,7 @@ function lockIfPossible(path: string, { sessionId }: SessionPlace): FileLock | u
     if (lockOwner(path) === undefined) return undefined;
     throw new UserError(`The session ${sessionId} is in use`, {
       code: "session_in_use",
-      cure: "Stop the program that uses it first.",
+      fix: "Stop the program that uses it first.",
     });
   }
 }

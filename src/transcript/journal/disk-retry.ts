@@ -75,7 +75,7 @@ export function asUserError(error: unknown): unknown {
   if (error instanceof UserError || errorCode(error) === undefined) return error;
   return new UserError(`The transcript can't be written: ${describeError(causeOf(error))}.`, {
     code: "journal_failed",
-    cure: "Everything recorded so far is kept. Resume the session when this is fixed.",
+    fix: "Everything recorded so far is kept. Resume the session when this is fixed.",
     cause: error,
   });
 }

@@ -118,6 +118,6 @@ function refuseUnknown([name]: readonly string[]): void {
   if (name === undefined) return;
   const known = ["sessionId", "clock", "lines"];
   const [meant] = nearest(name, known);
-  const cure = meant === undefined ? `Its options are ${known.join(", ")}.` : `Did you mean ${meant}?`;
-  throw new UserError(`createMemoryTranscript has no option "${name}"`, { code: "options", cure, exitCode: 2 });
+  const fix = meant === undefined ? `Its options are ${known.join(", ")}.` : `Did you mean ${meant}?`;
+  throw new UserError(`createMemoryTranscript has no option "${name}"`, { code: "options", fix, exitCode: 2 });
 }

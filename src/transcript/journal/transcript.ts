@@ -232,7 +232,7 @@ function removeIfUnused(paths: SessionPaths): void {
 function alreadyThere(sessionId: SessionId): UserError {
   return new UserError(`The session ${sessionId} already exists`, {
     code: "session_exists",
-    cure: `Resume it with the \`resume: ${sessionId}\` option.`,
+    fix: `Resume it with the \`resume: ${sessionId}\` option.`,
   });
 }
 
@@ -242,11 +242,11 @@ function notThere({ home, sessionId }: TranscriptOptions): UserError {
   if (elsewhere !== undefined)
     return new UserError(`The session ${sessionId} is in another directory, ${elsewhere}`, {
       code: "no_session",
-      cure: "Resume it there: change to that directory, or pass it as `cwd`.",
+      fix: "Resume it there: change to that directory, or pass it as `cwd`.",
     });
   return new UserError(`There is no session ${sessionId} in this project`, {
     code: "no_session",
-    cure: "Use the full id of a session in this directory. `retinue sessions list` and sessions.list() list them.",
+    fix: "Use the full id of a session in this directory. `retinue sessions list` and sessions.list() list them.",
   });
 }
 

@@ -126,7 +126,7 @@ describe("an error that waiting can't resolve", () => {
     mkdirSync(join(directory, "subagents", "agent-a1.jsonl"), { recursive: true });
     await expect(session.append("a1", [notice("x")])).rejects.toMatchObject({
       code: "journal_failed",
-      cure: expect.any(String),
+      fix: expect.any(String),
     });
     rmSync(join(directory, "subagents", "agent-a1.jsonl"), { recursive: true });
     const [line] = await session.append("a1", [notice("x")]);

@@ -80,6 +80,6 @@ export function createSandbox({ mode, ...options }: SandboxOptions): Sandbox {
   };
 }
 
-function inWords({ reason, cure }: Absence): string {
-  return cure === undefined ? `${reason}.` : `${reason}. ${cure}`;
+function inWords({ reason, fix }: Absence): string {
+  return fix === undefined ? `${reason}.` : `${reason}. ${fix}`;
 }

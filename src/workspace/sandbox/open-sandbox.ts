@@ -28,7 +28,7 @@ export interface OpenSandbox {
 /** Explains why there is no sandbox, and what to do. */
 export interface Absence {
   readonly reason: string;
-  readonly cure?: string;
+  readonly fix?: string;
 }
 
 /** Opens a sandbox and tests it, because the required programs may be installed but not work. */
@@ -63,7 +63,7 @@ export async function openSandbox({ scratch, domains, maxProcesses }: Confinemen
     const said = describeError(error).replace(/\.$/, "");
     return {
       reason: `bubblewrap does not work here (${said})`,
-      cure: "Enable user namespaces for unprivileged users.",
+      fix: "Enable user namespaces for unprivileged users.",
     };
   }
 }
@@ -78,9 +78,9 @@ function findPrograms(): NetworkPrograms | Absence {
   if (platform() !== "linux") return { reason: "this system is not supported yet" };
   const bubblewrap = findProgram("bwrap");
   if (bubblewrap === undefined)
-    return { reason: "bubblewrap is not installed", cure: "Install it (apt install bubblewrap)." };
+    return { reason: "bubblewrap is not installed", fix: "Install it (apt install bubblewrap)." };
   const nsenter = findProgram("nsenter");
-  if (nsenter === undefined) return { reason: "nsenter is not installed", cure: "Install util-linux." };
+  if (nsenter === undefined) return { reason: "nsenter is not installed", fix: "Install util-linux." };
   return { bubblewrap, nsenter };
 }
 

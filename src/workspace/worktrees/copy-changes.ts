@@ -140,5 +140,5 @@ async function statOf(path: Buffer): Promise<Stats | undefined> {
 
 function tooMuch(root: string, { files, bytes }: typeof MOST): UserError {
   const message = `${root} has too many uncommitted changes to copy (over ${plural(files, "file")} or ${formatBytes(bytes)})`;
-  return new UserError(message, { code: "worktree", cure: "Commit them, or add generated files to .gitignore." });
+  return new UserError(message, { code: "worktree", fix: "Commit them, or add generated files to .gitignore." });
 }

@@ -108,8 +108,8 @@ async function takeUp(record: WorktreeRecord, surroundings: Surroundings): Promi
       throw refusal(`${path} is being created by process ${owner.pid} on ${owner.host}`, "Wait for it.");
     }
     if (isGone && (await commitsOn(record, environment)) > 0) {
-      const cure = `To continue there, run: git -C '${record.repository}' worktree add --force '${path}' '${branch}'.`;
-      throw refusal(`The directory ${path} was deleted; the commits made in it are on the branch ${branch}`, cure);
+      const fix = `To continue there, run: git -C '${record.repository}' worktree add --force '${path}' '${branch}'.`;
+      throw refusal(`The directory ${path} was deleted; the commits made in it are on the branch ${branch}`, fix);
     }
     await removeWorktree(record, { environment });
     return undefined;
@@ -129,11 +129,11 @@ async function mustBeFree(branch: string, { repository, environment }: Surroundi
   if (name === undefined) return;
   const git = `git -C '${root}'`;
   if (name !== branch) {
-    const cure = `To rename it, run: ${git} branch -m ${name} NAME.`;
-    throw refusal(`The repository ${root} has a branch ${name}, so the branch ${branch} can't be created`, cure);
+    const fix = `To rename it, run: ${git} branch -m ${name} NAME.`;
+    throw refusal(`The repository ${root} has a branch ${name}, so the branch ${branch} can't be created`, fix);
   }
-  const cure = `Inspect it (${git} log ${branch}), then delete it (${git} branch -D ${branch}).`;
-  throw refusal(`The repository ${root} already has a branch ${branch}, left by an earlier run`, cure);
+  const fix = `Inspect it (${git} log ${branch}), then delete it (${git} branch -D ${branch}).`;
+  throw refusal(`The repository ${root} already has a branch ${branch}, left by an earlier run`, fix);
 }
 
 /**
@@ -191,6 +191,6 @@ function worktreeOf({ path, branch, base }: WorktreeRecord, repository: Reposito
   return { path, branch, base, directory: sameDirectoryIn(path, repository) };
 }
 
-function refusal(message: string, cure: string): UserError {
-  return new UserError(message, { code: "worktree", cure });
+function refusal(message: string, fix: string): UserError {
+  return new UserError(message, { code: "worktree", fix });
 }

@@ -66,11 +66,11 @@ export function sameDirectoryIn(worktree: string, { prefix }: Pick<Repository, "
 
 function problemOf(cwd: string, { told }: GitAnswer): UserError {
   if (!/not a git repository/i.test(told)) return unfit(told.replace(/^fatal: /, ""));
-  const cure =
+  const fix =
     "Create a repository and commit your files (git init, git add, git commit), or use an agent without isolation.";
-  return unfit(`${cwd} is not in a git repository, so it can't have a worktree`, cure);
+  return unfit(`${cwd} is not in a git repository, so it can't have a worktree`, fix);
 }
 
-function unfit(message: string, cure?: string): UserError {
-  return new UserError(message, { code: "worktree", cure });
+function unfit(message: string, fix?: string): UserError {
+  return new UserError(message, { code: "worktree", fix });
 }

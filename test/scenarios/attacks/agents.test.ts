@@ -13,7 +13,7 @@ async function refusal(opening: Promise<unknown>, says: RegExp): Promise<Verdict
     await opening;
     return "looser";
   } catch (error) {
-    return error instanceof UserError && says.test(`${error.message} ${error.cure ?? ""}`) ? "deny" : "looser";
+    return error instanceof UserError && says.test(`${error.message} ${error.fix ?? ""}`) ? "deny" : "looser";
   }
 }
 

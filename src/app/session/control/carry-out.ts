@@ -251,8 +251,8 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
   async function find(reference: string): Promise<Subagent | Outcome> {
     const found = await registry.find(reference);
     if (found !== undefined) return found;
-    const { message, cure } = unmatchedAgent(reference, await registry.all());
-    return { ...refused(`${message}. ${cure}`), code: "unknown_agent" };
+    const { message, fix } = unmatchedAgent(reference, await registry.all());
+    return { ...refused(`${message}. ${fix}`), code: "unknown_agent" };
   }
 
   /** Describes another process's command in one line. Returns undefined if there is nothing to report. */

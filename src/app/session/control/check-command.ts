@@ -45,6 +45,6 @@ export function problemOf(command: unknown): string | undefined {
     checkOptions(`the command "${name}"`, command, fields as OptionTypes<unknown>);
     return undefined;
   } catch (error) {
-    return error instanceof UserError ? `${error.message}. ${error.cure}` : describeError(error);
+    return error instanceof UserError ? `${error.message}. ${error.fix}` : describeError(error);
   }
 }

@@ -7,11 +7,11 @@ export type Outcome = Omit<Receipt, "commandId">;
 
 /** Returns the outcome of a failed command, with the reason. */
 export function refusalOf(error: unknown): Outcome {
-  return refused(error instanceof UserError ? withCure(error) : describeError(error));
+  return refused(error instanceof UserError ? withFix(error) : describeError(error));
 }
 
-function withCure({ message, cure }: UserError): string {
-  return `${message.replace(/\.$/, "")}.${cure === undefined ? "" : ` ${cure}`}`;
+function withFix({ message, fix }: UserError): string {
+  return `${message.replace(/\.$/, "")}.${fix === undefined ? "" : ` ${fix}`}`;
 }
 
 export function isMain(reference: string): boolean {
@@ -69,11 +69,13 @@ export function receivedFirst(count: number): string {
 }
 
 /** Describes what was stopped, and the prompts that are still in the main agent's queue. */
-export function stopped({ stopped: ended, goesOn }: StopReceipt, queued = 0): Outcome {
-  const isIdle = ended.length === 0 && goesOn.length === 0;
+export function stopped({ stopped: ended, stillRunning }: StopReceipt, queued = 0): Outcome {
+  const isIdle = ended.length === 0 && stillRunning.length === 0;
   const parts = [
     isIdle ? "Nothing was running." : ended.length === 0 ? "Nothing was stopped." : `Stopped ${listed(ended)}.`,
-    ...(goesOn.length === 0 ? [] : [`${plural(goesOn.length, "agent")} still running: ${listed(goesOn)}.`]),
+    ...(stillRunning.length === 0
+      ? []
+      : [`${plural(stillRunning.length, "agent")} still running: ${listed(stillRunning)}.`]),
     ...(queued === 0 ? [] : [`${plural(queued, "prompt")} ${queued === 1 ? "stays" : "stay"} in the queue.`]),
   ];
   return done(parts.join(" "));

@@ -127,8 +127,8 @@ function parseAgents(argv: readonly string[]): AgentsCommand | HelpRequest {
 function parseExplain(options: ReadOptions, place: AgentsPlace): ExplainCommand {
   const [agent, call, ...more] = options.positionals;
   if (agent === undefined || call === undefined || more.length > 0) {
-    const cure = "For example: retinue agents explain Explore 'Bash(git push)'";
-    throw usageError('"agents explain" takes an agent and a call', cure);
+    const fix = "For example: retinue agents explain Explore 'Bash(git push)'";
+    throw usageError('"agents explain" takes an agent and a call', fix);
   }
   const mode = options.value("permission-mode") as PermissionMode | undefined;
   return { kind: "explain", agent, call, mode, background: options.has("background"), ...place };

@@ -61,8 +61,8 @@ async function complete(
   if (name !== undefined && description !== undefined) return { name, description, tools, model };
   if (!process.stdin.isTTY) {
     const missing = name === undefined ? "a name" : "a description";
-    const cure = 'Usage: retinue agents new NAME --description "What it does. Use when …"';
-    throw usageError(`"agents new" needs ${missing}`, cure);
+    const fix = 'Usage: retinue agents new NAME --description "What it does. Use when …"';
+    throw usageError(`"agents new" needs ${missing}`, fix);
   }
   const problem = name === undefined ? undefined : checkName(name);
   if (problem !== undefined) throw new UserError(problem, { code: "usage", exitCode: 2 });

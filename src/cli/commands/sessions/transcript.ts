@@ -20,8 +20,8 @@ export function renderTranscript(lines: readonly Line[], { id, problems, resumab
     if (part !== "") parts.push(part);
   }
   if (resumable !== undefined && isCutOff(lines)) {
-    const cure = `To continue: ${resumable}`;
-    parts.push(`\n── cut off: the process ended before the run did\n   ${cure}`);
+    const fix = `To continue: ${resumable}`;
+    parts.push(`\n── cut off: the process ended before the run did\n   ${fix}`);
   }
   return `${parts.join("\n")}\n`;
 }
