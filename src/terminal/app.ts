@@ -61,11 +61,8 @@ export interface Drawing {
  */
 export interface Layer {
   draw(space: Space): Drawing;
-  /**
-   * Handles a key. Returns false if the key has no meaning here. `isAlone`: no other key arrived at the same time, so
-   * the key was not pasted or typed ahead.
-   */
-  key(key: Key, isAlone: boolean): boolean;
+  /** Handles a key. Returns false if the key has no meaning here. */
+  key(key: Key): boolean;
   /** Key hints, most important first. */
   readonly keys: readonly string[];
   /** What the user has typed and not confirmed yet. It is shown in the prompt box. */

@@ -78,7 +78,19 @@ describe("a typo", () => {
     const terminal = await openTestTerminal({ host: { files: async () => ["src/cart.ts"] } });
     terminal.type("/modle");
     terminal.press("enter");
-    await terminal.waitFor("There is no command /modle. Did you mean /model?");
+    await terminal.waitFor("Unknown command /modle. Did you mean /model? /help lists the commands.");
+    // The command can be corrected.
+    expect(terminal.frame()).toContain("› /modle");
+    terminal.press("ctrl-s", "ctrl-u");
+    terminal.type("/qqqq");
+    terminal.press("enter");
+    await terminal.waitFor("Unknown command /qqqq. /help lists the commands.");
+    terminal.press("ctrl-u");
+    terminal.type("/");
+    terminal.press("enter");
+    await terminal.waitFor("Type the name of a command after the slash. /help lists the commands.");
+    expect(terminal.sent).toEqual([]);
+    terminal.press("ctrl-u");
     terminal.type("@");
     terminal.type("crat");
     await terminal.waitFor("No file or agent is named @crat, so it is sent as plain text.");
@@ -91,6 +103,26 @@ describe("a typo", () => {
     await terminal.waitFor("Did you mean @Explore?");
     expect(terminal.sent).toMatchObject([{ type: "prompt", content: [{ text: "@Exlore find it" }] }]);
   });
+});
+
+describe("a command on the command line", () => {
+  it("is carried out or explained, and never sent", async () => {
+    const terminal = await openTestTerminal({ prompt: "/modle" });
+    await terminal.waitFor("Unknown command /modle. Did you mean /model?");
+    expect(terminal.sent).toEqual([]);
+  });
+});
+
+describe("a prompt that begins with a path or a comment", () => {
+  it.each(["/etc/hosts looks odd", "/tmp/", "/notes.txt: what is it?", "// what does this do?", " /tmp is full"])(
+    "is sent as it is: %s",
+    async (prompt) => {
+      const terminal = await openTestTerminal();
+      terminal.type(prompt);
+      terminal.press("enter");
+      await expect.poll(() => terminal.sent).toMatchObject([{ type: "prompt", content: [{ text: prompt }] }]);
+    },
+  );
 });
 
 describe("/rewind", () => {

@@ -18,10 +18,11 @@ import { editText } from "./edit-text.ts";
 import type { ClosingWay, TerminalHost } from "./host.ts";
 import type { CommandTools } from "./host-command.ts";
 import { createInterrupt, requestsEndedByInterrupt } from "./interrupt.ts";
-import { isMainKey, type MainKey } from "./main-keys.ts";
+import { isMainKey, type MainKey, mainKeys } from "./main-keys.ts";
 import { drawMainScreen, type MainScreenParts } from "./main-screen.ts";
 import { openAgentsLayer } from "./parts/agents-layer.ts";
 import { busyAgents, labelIn, nameOf } from "./parts/agents-panel.ts";
+import { isAnswerKey } from "./parts/approval-layer.ts";
 import { createCompletion } from "./parts/completion.ts";
 import { createFlash } from "./parts/flash.ts";
 import { createLater } from "./parts/later.ts";
@@ -272,16 +273,26 @@ export function createController(options: ControllerOptions): Controller {
   }
 
   function ctrlC(): void {
-    const isTwice = flash.isAgain("ctrl-c");
-    if (isTwice) askToLeave();
+    const key = "ctrl-c";
+    const quit = { key, effect: "quit" } as const;
+    if (flash.isAnnounced(quit)) askToLeave();
     else if (!box.isEmpty) {
       box.take();
-      flash.show("Cleared. ↑ brings it back · Ctrl+C again quits");
-    } else {
-      const isInterrupted = isBusy();
-      if (isInterrupted) void interrupt.start();
-      flash.show(isInterrupted ? "interrupted · Ctrl+C again quits" : "Ctrl+C again quits");
+      flash.show("Cleared. ↑ brings it back · Ctrl+C again quits", quit);
+    } else if (!isBusy()) flash.show("Ctrl+C again quits", quit);
+    else if (requestsEndedByInterrupt(feed.view).length > 0 && !flash.isAnnounced({ key, effect: "interrupt" }))
+      warnOfInterrupt(key);
+    else {
+      void interrupt.start();
+      flash.show("Interrupted · Ctrl+C again quits", quit);
     }
+  }
+
+  /** Says that the key interrupts the agents if it is pressed again, and how many requests that would end. */
+  function warnOfInterrupt(key: "ctrl-c" | "esc"): void {
+    const ended = requestsEndedByInterrupt(feed.view).length;
+    const requests = ended === 0 ? "" : ` and ends ${plural(ended, "request")}`;
+    flash.show(`${mainKeys[key][0]} again interrupts${requests}`, { key, effect: "interrupt" });
   }
 
   function pressEscape(): void {
@@ -289,12 +300,12 @@ export function createController(options: ControllerOptions): Controller {
     else if (later.cancel()) flash.show("Staying");
     else if (submit.stopShell()) return;
     else if (isBusy()) {
-      const ended = requestsEndedByInterrupt(feed.view).length;
-      const isSure = flash.isAgain("esc") || (ended === 0 && escapedAt + ESCAPE_MS <= Date.now());
-      if (isSure) void interrupt.start();
-      else flash.show(`Esc again interrupts${ended === 0 ? "" : ` and ends ${plural(ended, "request")}`}`);
-    } else if (!box.isEmpty && flash.isAgain("esc")) box.take();
-    else if (!box.isEmpty) flash.show("Esc again clears the input");
+      const isHarmless = requestsEndedByInterrupt(feed.view).length === 0 && escapedAt + ESCAPE_MS <= Date.now();
+      if (flash.isAnnounced({ key: "esc", effect: "interrupt" }) || isHarmless) void interrupt.start();
+      else warnOfInterrupt("esc");
+    } else if (box.isEmpty) return;
+    else if (flash.isAnnounced({ key: "esc", effect: "clear" })) box.take();
+    else flash.show("Esc again clears the input", { key: "esc", effect: "clear" });
   }
 
   /** Moves the agents that the main agent is waiting for to the background. Returns false if there are none. */
@@ -324,7 +335,7 @@ export function createController(options: ControllerOptions): Controller {
     "ctrl-d": () => (box.isEmpty ? askToLeave() : false),
     esc: pressEscape,
     "ctrl-b": moveToBackground,
-    enter: () => submit.enter(box),
+    enter: () => answerAgain() || submit.enter(box),
     "ctrl-l": () => options.clear(),
     "ctrl-o": openConversation,
     "ctrl-r": searchHistory,
@@ -335,6 +346,17 @@ export function createController(options: ControllerOptions): Controller {
     down: () => (isSuggesting() ? completion.move(1) : box.isEmpty && openAgents()),
     tab: () => (completion.isOpen ? complete() : requests.show() || openAgents()),
   };
+
+  /**
+   * If the box contains only the letter of an answer, which was pressed before the request accepted keys, shows the
+   * request instead of sending a prompt. Returns false otherwise.
+   */
+  function answerAgain(): boolean {
+    if (!isAnswerKey(box.editor.text) || !requests.show()) return false;
+    box.set("");
+    flash.show("Choose your answer again");
+    return true;
+  }
 
   /** Returns whether suggestions are shown. In plain mode, Tab prints them. */
   function isSuggesting(): boolean {
@@ -374,7 +396,7 @@ export function createController(options: ControllerOptions): Controller {
     return layers.length > 0;
   }
 
-  function onKey(key: Key, isAlone: boolean): void {
+  function onKey(key: Key): void {
     flash.onKey(key.kind === "key" ? key.name : "");
     const layer = layers.at(-1);
     const handler = key.kind === "key" && isMainKey(key.name) ? handlers[key.name] : undefined;
@@ -382,9 +404,9 @@ export function createController(options: ControllerOptions): Controller {
     const isEsc = key.kind === "key" && key.name === "esc";
     const isEarly = layer !== undefined && !isEsc && requests.isEarly(layer);
     if (layer !== undefined && isEsc) escapedAt = Date.now();
-    if (layer !== undefined && !isEarly && (layer.key(key, isAlone) || key.kind === "key")) return;
+    if (layer !== undefined && !isEarly && (layer.key(key) || key.kind === "key")) return;
     // Text typed while a request is appearing is part of a prompt, not an answer.
-    if (layer !== undefined) layer.key({ kind: "key", name: "esc" }, true);
+    if (layer !== undefined) layer.key({ kind: "key", name: "esc" });
     if (handler === undefined || handler() === false) box.key(key);
     completion.update(box.editor);
     if (key.kind === "text" && key.text.includes("@")) void loadFiles();
@@ -429,12 +451,18 @@ export function createController(options: ControllerOptions): Controller {
     start: async (resume, prompt) => {
       if ((await askForTrust(app, program)) === "leave") return options.leave();
       const opening = feed.open(resume);
-      if (prompt.trim() !== "") submit.prompt(prompt);
+      // Which commands exist is known once the session is open.
+      const isCommand = prompt.startsWith("/");
+      if (prompt.trim() !== "" && !isCommand) submit.prompt(prompt);
       await opening;
       if (feed.failure !== undefined) options.fail(feed.failure);
+      else if (isCommand) {
+        box.set(prompt);
+        submit.enter(box);
+      }
     },
     keys: (keys) => {
-      for (const key of keys) onKey(key, keys.length === 1);
+      for (const key of keys) onKey(key);
       redraw();
       if (layers.length > 0) return;
       typedAt = Date.now();

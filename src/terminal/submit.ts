@@ -115,11 +115,14 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
   }
 
   /** Handles input other than a prompt for the main agent. Returns false if the text is such a prompt. */
-  function isSpecial(text: string, box: PromptBox): boolean {
-    const [, command, argument = ""] = /^\/([\w:-]+)(?:\s+([\s\S]*))?$/.exec(text.trim()) ?? [];
+  function isSpecial(text: string, box: PromptBox, when: When): boolean {
+    // A word with a dot or another slash is a path.
+    const [, command, argument = ""] = /^\/([^\s/.]*)(?:\s+([\s\S]*))?$/.exec(text) ?? [];
     if (command !== undefined) {
-      if (!commands.run(command, argument.trim()))
-        app.say(`There is no command /${command}. ${cureFor(command)}`, "warn");
+      if (!commands.run(command, argument.trim())) {
+        app.say(explainCommand(command), "warn");
+        box.set(text);
+      }
       return true;
     }
     if (text.startsWith("!")) {
@@ -130,12 +133,16 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     const agentId = mentionedAgent(app, name);
     if (agentId !== undefined) void sendFrom(box, text, () => sendToAgent(agentId, work));
     else if (app.host?.facts.agents.includes(name))
-      void sendFrom(box, text, () => sendMain(delegationText(name, work), isBusy() ? "next" : "now"));
+      void sendFrom(box, text, () => sendMain(delegationText(name, work), when));
     else {
       if (name !== "") void explainUnknown(name);
       return false;
     }
     return true;
+  }
+
+  function submitText(text: string, box: PromptBox, when: When): void {
+    if (!isSpecial(text, box, when)) void sendFrom(box, text, () => sendMain(text, when));
   }
 
   /** Sends a message to a subagent. The main conversation does not contain it, so it is printed. */
@@ -149,12 +156,12 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     return receipt;
   }
 
-  function cureFor(command: string): string {
-    const [meant] = nearest(
-      command,
-      commands.list().map(({ name }) => name),
-    );
-    return meant === undefined ? "/help lists the commands." : `Did you mean /${meant}?`;
+  function explainCommand(command: string): string {
+    if (command === "") return "Type the name of a command after the slash. /help lists the commands.";
+    const names = commands.list().map(({ name }) => name);
+    const [meant] = nearest(command, names);
+    const advice = meant === undefined ? "" : ` Did you mean /${meant}?`;
+    return `Unknown command /${command}.${advice} /help lists the commands.`;
   }
 
   /** Warns that the first mention in a prompt is neither an agent nor a file. The prompt is sent anyway. */
@@ -178,13 +185,12 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
       }
       const whole = box.take();
       if (whole.trim() === "") void sendWaiting();
-      if (whole.trim() !== "" && !isSpecial(whole, box))
-        void sendFrom(box, whole, () => sendMain(whole, isBusy() ? "next" : "now"));
+      else submitText(whole, box, isBusy() ? "next" : "now");
     },
     now: (box) => {
       const text = box.take();
       const [first] = feed.view.queue;
-      if (text.trim() !== "") void sendFrom(box, text, () => sendMain(text, "now"));
+      if (text.trim() !== "") submitText(text, box, "now");
       else if (first !== undefined) {
         void app.send({ type: "withdraw", promptId: first.promptId }).then((receipt) => {
           if (receipt?.status === "done") void sendAgain(first.content, "now");

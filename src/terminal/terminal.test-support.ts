@@ -6,6 +6,8 @@ import { type ApprovalQuestion, type DurableEvent, MAIN_AGENT, type Receipt } fr
 import { createController } from "./controller.ts";
 import type { SessionFacts, TerminalHost } from "./host.ts";
 import type { TerminalProgram } from "./program.ts";
+import { createBurstDetector } from "./screen/bursts.ts";
+import { createKeyDecoder } from "./screen/keys.ts";
 import { type Row, textOfRow } from "./screen/row.ts";
 import type { Frame } from "./screen/screen.ts";
 
@@ -17,6 +19,8 @@ export interface TestTerminal {
   /** Presses keys, such as `enter`, `ctrl-r` or `up`, one after the other. */
   press(...names: readonly string[]): void;
   type(text: string): void;
+  /** Passes bytes to the terminal as a single read, and waits for no more of them. */
+  receive(bytes: string): void;
   /** Waits until the text has been printed or drawn. */
   waitFor(text: string): Promise<void>;
   /** Passes a session event to the terminal. */
@@ -37,6 +41,8 @@ export interface TestOptions {
   readonly facts?: Partial<SessionFacts> | undefined;
   readonly host?: Partial<TerminalHost> | undefined;
   readonly history?: readonly string[] | undefined;
+  /** First prompt. */
+  readonly prompt?: string | undefined;
   /** Returns the message in the receipt for a command. */
   readonly receipt?: ((command: NewCommand) => string) | undefined;
 }
@@ -120,7 +126,7 @@ export async function openTestTerminal(options: TestOptions = {}): Promise<TestT
     clear: () => undefined,
     edit: async () => undefined,
   });
-  await controller.start(undefined, "");
+  await controller.start(undefined, options.prompt ?? "");
   const happen = (event: DurableEvent, agentId: string = MAIN_AGENT): void => {
     seq += 1;
     updates.push({ agentId, seq, event: line(event, Date.now()) });
@@ -138,6 +144,16 @@ export async function openTestTerminal(options: TestOptions = {}): Promise<TestT
       for (const name of names) controller.keys([{ kind: "key", name }]);
     },
     type: (text) => controller.keys([{ kind: "text", text }]),
+    receive: (bytes) => {
+      const decoder = createKeyDecoder();
+      const bursts = createBurstDetector();
+      const keys = [
+        ...bursts.push(decoder.push(Buffer.from(bytes))),
+        ...bursts.push(decoder.flush()),
+        ...bursts.flush(),
+      ];
+      controller.keys(keys);
+    },
     waitFor: async (text) => {
       const end = Date.now() + WAIT_MS;
       for (let shown = ""; !shown.includes(text); await setTimeout(5)) {

@@ -359,11 +359,11 @@ describe.skipIf(!hasTmux)("an agent's question", () => {
     const terminal = await openTerminal(server);
     await say(terminal, "Ask me");
     expect(await terminal.waitFor("Enter answers")).toContain("Color (1 of 3): Which color?");
-    await terminal.press("2");
+    await terminal.press("2", "Enter");
     await terminal.waitFor("Several (2 of 3)");
     await terminal.press("Space", "Down", "Space", "Enter");
     await terminal.waitFor("Other (3 of 3)");
-    await terminal.press("3");
+    await terminal.press("3", "Enter");
     await terminal.waitFor("Esc back");
     await say(terminal, "Green, please");
     await terminal.waitFor("Thanks.");

@@ -116,7 +116,7 @@ describe.skipIf(!hasTmux)("commands", () => {
     await terminal.press("Enter");
     await terminal.waitFor(/Explore[\s\S]*built-in/);
     await say(terminal, "/nothing");
-    await terminal.waitFor("There is no command /nothing.");
+    await terminal.waitFor("Unknown command /nothing.");
   });
 
   it("change the model and the mode, show the context, and go back to an earlier prompt", async () => {

@@ -75,9 +75,9 @@ export function openAgentsLayer(app: App): void {
    * Passes text that has no meaning here on to the prompt box, together with the preceding letter. Returns whether it
    * did.
    */
-  function isPrompt(text: string, isAlone: boolean): boolean {
+  function isPrompt({ kind, text }: Exclude<Key, { kind: "key" }>): boolean {
     const before = held.take();
-    const isCommand = before === "" && isAlone && "m/qsrb".includes(text) && text.length === 1;
+    const isCommand = before === "" && kind === "text" && "m/qsrb".includes(text) && text.length === 1;
     if (isCommand) return false;
     typeInBox(`${before}${text}`);
     return true;
@@ -88,7 +88,7 @@ export function openAgentsLayer(app: App): void {
     app.type(text);
   }
 
-  function key(pressed: Key, isAlone: boolean): boolean {
+  function key(pressed: Key): boolean {
     if (input !== undefined) {
       const result = input.line.key(pressed);
       if (result === "done") finishInput(input);
@@ -104,7 +104,7 @@ export function openAgentsLayer(app: App): void {
     }
     const current = agent();
     const name = pressed.kind === "key" ? pressed.name : pressed.text;
-    if (pressed.kind !== "key" && isPrompt(pressed.text, isAlone && pressed.kind === "text")) return true;
+    if (pressed.kind !== "key" && isPrompt(pressed)) return true;
     if (pressed.kind === "key") held.take();
     if (name === "up") move(-1);
     else if (name === "down") move(1);

@@ -196,31 +196,33 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     return ["y", ...(rules().length > 0 ? ["a" as const] : []), ...others];
   }
 
-  function key(pressed: Key, isAlone: boolean): boolean {
+  function key(pressed: Key): boolean {
     if (input !== undefined) {
       const result = input.line.key(pressed);
       if (result === "done") finishInput(input);
       else if (result === "back") input = undefined;
       return true;
     }
-    if (pressed.kind !== "key") return chooseByText(pressed, isAlone);
+    if (pressed.kind !== "key") return chooseByText(pressed);
     if (chosen !== undefined && pressed.name === "enter") give(chosen);
-    else if (chosen !== undefined && ["esc", "backspace"].includes(pressed.name)) chosen = undefined;
+    else if (chosen !== undefined && ["esc", "backspace", "ctrl-c"].includes(pressed.name)) chosen = undefined;
     else if (pressed.name === "down" || pressed.name === "enter") offset += 1;
     else if (pressed.name === "up") offset -= 1;
     else if (pressed.name === "pagedown") offset += page;
     else if (pressed.name === "pageup") offset -= page;
-    else if (["esc", "tab", "ctrl-c"].includes(pressed.name)) onAside();
-    else return false;
+    else if (["esc", "tab", "ctrl-c"].includes(pressed.name)) {
+      app.type(chosen ?? "");
+      onAside();
+    } else return false;
     return true;
   }
 
   /** Handles text. Returns false if it belongs to a prompt, which then begins with the letter that was typed before. */
-  function chooseByText({ text }: Exclude<Key, { kind: "key" }>, isAlone: boolean): boolean {
-    const letter = keysOf().find((each) => each === text);
-    if (chosen === undefined && isAlone && letter !== undefined) chosen = letter;
+  function chooseByText({ kind, text }: Exclude<Key, { kind: "key" }>): boolean {
+    const letter = kind === "paste" ? undefined : keysOf().find((each) => each === text);
+    if (chosen === undefined && letter !== undefined) chosen = letter;
     // Several presses can arrive at once.
-    else if (chosen === undefined && /^ +$/.test(text)) offset += page;
+    else if (chosen === undefined && kind === "text" && /^ +$/.test(text)) offset += page;
     else {
       app.type(chosen ?? "");
       chosen = undefined;
@@ -256,7 +258,13 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
 }
 
 /** Allow once, always allow, edit, deny. */
-type AnswerKey = "y" | "a" | "e" | "n";
+const answerKeys = ["y", "a", "e", "n"] as const;
+type AnswerKey = (typeof answerKeys)[number];
+
+/** Returns whether text consists of nothing but a letter that answers a request. */
+export function isAnswerKey(text: string): boolean {
+  return answerKeys.some((key) => key === text);
+}
 
 const labels = { y: "allow once", e: "edit", n: "deny…" } as const;
 const effects = { y: "allows it once", a: "shows the rules to choose from", e: "edits it", n: "denies it" } as const;

@@ -74,11 +74,11 @@ function openList<Value>(app: App, options: PickerOptions<Value>): void {
       const list = [head, ...(shown.length === 0 ? [[span("  Nothing matches.", "dim")]] : shown)];
       return { rows: text === "" ? list : [...list, ...detailRows(text, { columns, rows: rows - list.length })] };
     },
-    key: (key, isAlone) => {
+    key: (key) => {
       const listed = found();
       if (key.kind === "text" && hasHotkeys) {
         const text = `${held.take()}${key.text}`;
-        const chosen = isAlone && !hasTyped ? choices.find(({ hotkey }) => hotkey === text) : undefined;
+        const chosen = hasTyped ? undefined : choices.find(({ hotkey }) => hotkey === text);
         // Any other text is the beginning of a prompt.
         if (chosen === undefined) type(text);
         else held.press(text, () => choose(chosen));
@@ -93,11 +93,11 @@ function openList<Value>(app: App, options: PickerOptions<Value>): void {
         selected = 0;
         return true;
       }
-      held.take();
+      const letter = held.take();
       if (key.name === "esc" || key.name === "ctrl-c") {
         app.close(layer);
         onCancel?.();
-      } else if (key.name === "enter") choose(listed[selected]);
+      } else if (key.name === "enter") choose(choices.find(({ hotkey }) => hotkey === letter) ?? listed[selected]);
       else if (key.name === "up") selected = Math.max(0, selected - 1);
       else if (key.name === "down") selected = Math.min(Math.max(0, listed.length - 1), selected + 1);
       else if (detail !== undefined && (key.name === "pageup" || key.name === "pagedown"))

@@ -15,6 +15,8 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
   let selected = 0;
   let chosen = new Set<number>();
   let input: LineInput | undefined;
+  /** The number that has just selected an option. It begins the user's own answer if more text follows. */
+  let digit = "";
 
   const asked = (): UserQuestion => questions[replies.length] ?? { question: "", header: "", options: [] };
 
@@ -28,24 +30,25 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
     onAnswer(isEmpty ? { answer: "deny", by } : { answer: "allow", by, replies });
   }
 
-  /** Chooses an option. After the options come the user's own text, and no answer. */
-  function choose(index: number): void {
-    const { options: offered, multiSelect } = asked();
-    if (index === offered.length) input = createLineInput("› ");
-    else if (index > offered.length) reply([]);
-    else if (multiSelect) toggle(index);
-    else reply([offered[index]?.label ?? ""]);
-  }
-
   function toggle(index: number): void {
     if (!chosen.delete(index)) chosen.add(index);
   }
 
+  /** Answers with the ticked options, or else with the selected one. Below the options are two more choices. */
   function confirm(): void {
-    const { options: offered, multiSelect } = asked();
-    if (!multiSelect || selected >= offered.length) choose(selected);
+    const { options: offered } = asked();
+    if (selected === offered.length) input = createLineInput("› ");
+    else if (selected > offered.length) reply([]);
     else if (chosen.size === 0) reply([offered[selected]?.label ?? ""]);
     else reply([...chosen].sort((left, right) => left - right).map((index) => offered[index]?.label ?? ""));
+  }
+
+  /** Selects an option by its number, and ticks it if several can be chosen. */
+  function selectByNumber(typed: string): void {
+    const { options: offered, multiSelect } = asked();
+    selected = Number(typed) - 1;
+    digit = typed;
+    if (multiSelect && selected < offered.length) toggle(selected);
   }
 
   function draw({ columns, rows }: Space): Drawing {
@@ -82,12 +85,15 @@ export function createQuestionLayer(app: App, options: RequestLayerOptions): Lay
       else if (result === "back") input = undefined;
       return true;
     }
-    const own = asked().options.length;
-    if (pressed.kind === "text" && /^[1-9]$/.test(pressed.text) && Number(pressed.text) <= own + 2)
-      choose(Number(pressed.text) - 1);
-    else if (pressed.kind === "text" && pressed.text === " " && selected < own) toggle(selected);
+    const { options: offered, multiSelect } = asked();
+    const own = offered.length;
+    const before = multiSelect ? "" : digit;
+    digit = "";
+    const isTyped = pressed.kind === "text" && before === "";
+    if (isTyped && /^[1-9]$/.test(pressed.text) && Number(pressed.text) <= own + 2) selectByNumber(pressed.text);
+    else if (isTyped && multiSelect && pressed.text === " " && selected < own) toggle(selected);
     // A word is the beginning of the user's own answer.
-    else if (pressed.kind !== "key") input = createLineInput("› ", pressed.text.trimStart());
+    else if (pressed.kind !== "key") input = createLineInput("› ", `${before}${pressed.text}`.trimStart());
     else if (pressed.name === "up") selected = Math.max(0, selected - 1);
     else if (pressed.name === "down") selected = Math.min(own + 1, selected + 1);
     else if (pressed.name === "enter") confirm();

@@ -71,6 +71,65 @@ describe("the keys of a request", () => {
     },
   );
 
+  async function openRequest(asked: ApprovalQuestion = question) {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    terminal.ask(asked);
+    await terminal.waitFor("main ");
+    await terminal.waitFor("Esc write a prompt first");
+    clock.pass(400);
+    terminal.frame();
+    return { terminal, clock };
+  }
+
+  it.each([
+    { chunks: ["y\r"], answer: { answer: "allow" } },
+    { chunks: ["e\u007fy\r"], answer: { answer: "allow" } },
+    { chunks: ["n\r\r"], answer: { answer: "deny" } },
+    { chunks: ["n\r", "Not today\r"], answer: { answer: "deny", message: "Not today" } },
+    { chunks: ["n", "\rNot ", "today\r"], answer: { answer: "deny", message: "Not today" } },
+    { chunks: ["a\r", "\r"], answer: { answer: "allow", always: { rule: "Bash(npm publish)", for: "session" } } },
+  ])("answer if a slow connection delivers them as $chunks", async ({ chunks, answer }) => {
+    const { terminal } = await openRequest();
+    for (const chunk of chunks) terminal.receive(chunk);
+    await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer }]);
+    expect(terminal.sent).toHaveLength(1);
+  });
+
+  it.each([
+    "\u001b[200~y\u001b[201~",
+    "\u001b[200~y\r\u001b[201~",
+    "\u001b[200~n\rNo\r\u001b[201~",
+    "n\rNo\r",
+    "y\ry\r",
+    "y\tes",
+  ])("never answer if they are pasted: %j", async (pasted) => {
+    const { terminal } = await openRequest();
+    terminal.receive(pasted);
+    expect(terminal.frame()).toContain("Tab answers");
+    terminal.press("enter", "enter");
+    terminal.type("Done");
+    terminal.press("enter");
+    await expect.poll(() => terminal.sent.at(-1)).toMatchObject({ type: "prompt", content: [{ text: "Done" }] });
+    expect(terminal.sent.filter(({ type }) => type === "answer")).toEqual([]);
+  });
+
+  it("are not sent as a prompt if they were pressed just before the request accepted them", async () => {
+    const clock = stopClock();
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    terminal.ask(question);
+    await terminal.waitFor("main asks for approval");
+    terminal.receive("y\r");
+    expect(terminal.frame()).toContain("Choose your answer again");
+    expect(terminal.frame()).toContain("main asks for approval");
+    clock.pass(400);
+    terminal.receive("y\r");
+    await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { answer: "allow" } }]);
+    expect(terminal.sent).toHaveLength(1);
+  });
+
   it("can be taken back with Backspace or Esc", async () => {
     const clock = stopClock();
     const terminal = await openTestTerminal();
@@ -104,6 +163,20 @@ describe("the keys of a request", () => {
     await expect.poll(() => terminal.sent).toMatchObject([{ type: "stop" }]);
   });
 
+  it("put the request aside with Ctrl+C, which ends it only after a warning and then quits", async () => {
+    const { terminal } = await openRequest();
+    terminal.press("ctrl-c");
+    expect(terminal.frame()).toContain("Tab answers");
+    terminal.press("ctrl-c");
+    expect(terminal.frame()).toContain("Ctrl+C again interrupts and ends 1 request");
+    expect(terminal.sent).toEqual([]);
+    terminal.press("ctrl-c");
+    await expect.poll(() => terminal.sent).toMatchObject([{ type: "stop" }]);
+    expect(terminal.frame()).toContain("Interrupted · Ctrl+C again quits");
+    terminal.press("ctrl-c");
+    await terminal.waitFor("1 agent is running");
+  });
+
   it("show the request with Tab, even from the list of agents", async () => {
     const clock = stopClock();
     const terminal = await openTestTerminal();
@@ -130,6 +203,23 @@ describe("the keys of a request", () => {
     clock.pass(400);
     terminal.press("down", "enter");
     await expect.poll(() => terminal.sent).toMatchObject([{ type: "answer", answer: { replies: [["B"]] } }]);
+  });
+
+  it("choose an option of a question by its number, and Enter answers only this question", async () => {
+    const options = [{ label: "A" }, { label: "B" }];
+    const asked = ["One", "Two", "Three"].map((header) => ({ header, question: "Which?", options }));
+    const { terminal } = await openRequest({ ...question, kind: "question", questions: asked });
+    terminal.receive("2\r");
+    expect(terminal.frame()).toContain("Two (2 of 3)");
+    terminal.type("2");
+    terminal.type(" of them");
+    terminal.press("enter");
+    expect(terminal.frame()).toContain("Three (3 of 3)");
+    terminal.receive("\u001b[200~1\u001b[201~");
+    terminal.press("enter");
+    await expect
+      .poll(() => terminal.sent)
+      .toMatchObject([{ type: "answer", answer: { replies: [["B"], ["2 of them"], ["1"]] } }]);
   });
 
   it("begin the user's own answer to a question if they are letters", async () => {
