@@ -30,9 +30,7 @@ export interface LimitedProject {
 /** Returns the part of a project's file that takes effect. `deny` and `ask` rules always take effect. */
 export function limitProject(file: Record<string, unknown>, limits: ProjectLimits): LimitedProject {
   const restrictions = restrictionsOf(file);
-  if (!limits.trusted) {
-    return { values: restrictions, off: grantsOf(file), changed: [], unapproved: [], refused: [], approvals: [] };
-  }
+  if (!limits.trusted) return limitUntrusted(file, limits);
   const { values, refused } = withoutForbidden(file);
   const approvals = approvalsOf(values, limits.name);
   const { approvedHash } = limits;
@@ -52,6 +50,19 @@ export function limitProject(file: Record<string, unknown>, limits: ProjectLimit
     refused,
     approvals,
   };
+}
+
+/**
+ * Returns the part of a file in an untrusted project that takes effect: its `deny` and `ask` rules, and its other
+ * permissions if the user has approved exactly these, by saving a rule there.
+ */
+function limitUntrusted(file: Record<string, unknown>, { name, approvedHash }: ProjectLimits): LimitedProject {
+  const { values } = withoutForbidden(file);
+  const approval = approvalsOf(values, name).find(({ kind }) => kind === "permissions");
+  const isApproved = approval !== undefined && approvedHash?.("permissions", name) === approval.hash;
+  const off = grantsOf(file).filter((key) => !isApproved || !key.startsWith("permissions."));
+  const kept = isApproved ? { permissions: values["permissions"] } : restrictionsOf(file);
+  return { values: kept, off, changed: [], unapproved: [], refused: [], approvals: [] };
 }
 
 /**

@@ -104,13 +104,19 @@ describe("createTrustStore", () => {
   it("binds approvals to a hash", async () => {
     const store = createTrustStore({ stateHome: directory() });
     const item = { kind: "mcp", name: "server" };
-    await expect(store.approve("/a", { ...item, hash: "1" })).rejects.toThrowError("not trusted");
+    await store.approve("/a", { ...item, hash: "0" });
+    expect(store.approvedHash("/a", item)).toBe("0");
+    expect(store.isTrusted("/a")).toBe(false);
+    expect(store.list()).toEqual([]);
     await store.add("/a");
     expect(store.approvedHash("/a", item)).toBeUndefined();
     await store.approve("/a", { ...item, hash: "1" });
     await store.approve("/a", { ...item, hash: "2" });
     expect(store.approvedHash("/a", item)).toBe("2");
     expect(store.approvedHash("/a", { ...item, kind: "hooks" })).toBeUndefined();
+    expect(store.approvedHash("/b", item)).toBeUndefined();
+    await store.approve("/b", { ...item, hash: "3" });
+    expect(await store.remove("/b")).toBe(false);
     expect(store.approvedHash("/b", item)).toBeUndefined();
   });
 
@@ -120,6 +126,7 @@ describe("createTrustStore", () => {
     "[]",
     '{"version": 2, "trusted": []}',
     '{"version": 1, "trusted": ["/a"]}',
+    '{"version": 1, "trusted": [], "approved": ["/a"]}',
     '{"version": 1, "trusted": [{"path": "/a", "since": "", "approvals": [1]}]}',
     '{"version": 1, "trusted": [], "trusted": [{"path": "/a", "since": "", "approvals": []}]}',
   ])("trusts nothing, reports the problem, and does not overwrite %s", async (text) => {

@@ -18,7 +18,10 @@ export interface TrustedPath {
   readonly approvals: readonly Approval[];
 }
 
-/** Directories that the user trusts, by their real path. No file in a directory can make that directory trusted. */
+/**
+ * Directories that the user trusts, by their real path, and rules that the user has saved in directories without
+ * trusting them. No file in a directory can make that directory trusted.
+ */
 export interface TrustStore {
   /** Explains why the trust file is invalid, in which case nothing is trusted. */
   readonly problem: string | undefined;
@@ -36,9 +39,9 @@ export interface TrustStore {
   approvals(realPath: string): readonly Approval[];
   /** Trusts the path with exactly these approvals. Earlier approvals are removed. */
   add(realPath: string, approvals?: readonly Approval[]): Promise<void>;
-  /** Adds an approval to a trusted path. */
+  /** Approves a part of a path's settings. Does not make the path trusted. */
   approve(realPath: string, approval: Approval): Promise<void>;
-  /** Stops trusting the path. Returns false if the path was not trusted. */
+  /** Stops trusting the path, and removes its approvals. Returns false if the path was not trusted. */
   remove(realPath: string): Promise<boolean>;
 }
 
@@ -54,17 +57,22 @@ export function createTrustStore({
   readonly now?: () => Date;
 }): TrustStore {
   const file = join(stateHome, "trust.json");
-  let { paths, problem } = readTrust(file);
-  const change = (edit: (fresh: Map<string, TrustedPath>) => void): Promise<void> =>
+  let { paths, approved, problem } = readTrust(file);
+  const change = (edit: (fresh: TrustFile) => void): Promise<void> =>
     withFileLock(file, async () => {
       // Another process may have changed the file.
-      ({ paths, problem } = readTrust(file));
+      const fresh = readTrust(file);
+      ({ paths, approved, problem } = fresh);
       if (problem !== undefined) throw new UserError(problem, { code: "trust", exitCode: 2 });
-      edit(paths);
-      await writeAtomically(file, `${JSON.stringify({ version: 1, trusted: [...paths.values()] }, null, 2)}\n`);
+      edit(fresh);
+      const others = approved.size === 0 ? {} : { approved: [...approved.values()] };
+      const content = { version: 1, trusted: [...paths.values()], ...others };
+      await writeAtomically(file, `${JSON.stringify(content, null, 2)}\n`);
     }).catch((error: unknown) => {
       throw error instanceof UserError || errorCode(error) === undefined ? error : unwritable(file, error);
     });
+  const approvalsFor = (realPath: string): readonly Approval[] =>
+    (paths.get(realPath) ?? approved.get(realPath))?.approvals ?? [];
   return {
     get problem() {
       return problem;
@@ -73,24 +81,27 @@ export function createTrustStore({
     coveredBy: (realPath) => coveringPath(realPath, paths),
     list: () => [...paths.values()],
     approvedHash: (realPath, { kind, name }) =>
-      paths.get(realPath)?.approvals.find((known) => known.kind === kind && known.name === name)?.hash,
-    approvals: (realPath) => paths.get(realPath)?.approvals ?? [],
+      approvalsFor(realPath).find((known) => known.kind === kind && known.name === name)?.hash,
+    approvals: approvalsFor,
     add: (realPath, approvals = []) =>
       change((fresh) => {
-        fresh.set(realPath, { path: realPath, since: now().toISOString(), approvals: [...approvals] });
+        fresh.paths.set(realPath, { path: realPath, since: now().toISOString(), approvals: [...approvals] });
+        fresh.approved.delete(realPath);
       }),
     approve: (realPath, approval) =>
       change((fresh) => {
-        const trusted = fresh.get(realPath);
-        if (trusted === undefined) throw notTrusted(realPath);
-        const others = trusted.approvals.filter(({ kind, name }) => kind !== approval.kind || name !== approval.name);
-        fresh.set(realPath, { ...trusted, approvals: [...others, approval] });
+        const entries = fresh.paths.has(realPath) ? fresh.paths : fresh.approved;
+        const entry = entries.get(realPath) ?? { path: realPath, since: now().toISOString(), approvals: [] };
+        const others = entry.approvals.filter(({ kind, name }) => kind !== approval.kind || name !== approval.name);
+        entries.set(realPath, { ...entry, approvals: [...others, approval] });
       }),
     remove: async (realPath) => {
       let removed = false;
-      if (!readTrust(file).paths.has(realPath) && readTrust(file).problem === undefined) return false;
+      const known = readTrust(file);
+      if (!known.paths.has(realPath) && !known.approved.has(realPath) && known.problem === undefined) return false;
       await change((fresh) => {
-        removed = fresh.delete(realPath);
+        removed = fresh.paths.delete(realPath);
+        fresh.approved.delete(realPath);
       });
       return removed;
     },
@@ -120,36 +131,43 @@ function unwritable(file: string, cause: unknown): UserError {
   return new UserError(message, { code: "trust", fix, exitCode: 2, cause });
 }
 
-function notTrusted(realPath: string): UserError {
-  const fix = 'Run "retinue trust add" there first.';
-  return new UserError(`${realPath} is not trusted, so nothing in it can be approved`, { code: "trust", fix });
-}
-
 interface TrustFile {
   paths: Map<string, TrustedPath>;
+  /** Approvals for directories that are not trusted themselves. */
+  approved: Map<string, TrustedPath>;
   problem: string | undefined;
 }
 
 function readTrust(file: string): TrustFile {
   const nothingTrusted = (why: string): TrustFile => ({
     paths: new Map(),
+    approved: new Map(),
     problem: `${file} ${why}, so no directory is trusted. Fix it, or delete it and trust your directories again.`,
   });
   let text: string;
   try {
     text = readFileSync(file, "utf8");
   } catch (error) {
-    if (errorCode(error) === "ENOENT") return { paths: new Map(), problem: undefined };
+    if (errorCode(error) === "ENOENT") return { paths: new Map(), approved: new Map(), problem: undefined };
     return nothingTrusted(`can't be read (${describeError(error)})`);
   }
   const parsed = parseJsonc(text);
   if ("error" in parsed) return nothingTrusted(`is broken (line ${parsed.error.line}: ${parsed.error.message})`);
   const { value } = parsed;
-  const entries = isRecord(value) && value["version"] === 1 ? value["trusted"] : undefined;
-  if (parsed.warnings.length > 0 || !Array.isArray(entries) || !entries.every(isTrustedPath)) {
+  const content = isRecord(value) && value["version"] === 1 ? value : {};
+  const { trusted, approved = [] } = content;
+  if (parsed.warnings.length > 0 || !isListOfPaths(trusted) || !isListOfPaths(approved)) {
     return nothingTrusted("does not have the expected format");
   }
-  return { paths: new Map(entries.map((entry) => [entry.path, entry])), problem: undefined };
+  return { paths: byPath(trusted), approved: byPath(approved), problem: undefined };
+}
+
+function byPath(entries: readonly TrustedPath[]): Map<string, TrustedPath> {
+  return new Map(entries.map((entry) => [entry.path, entry]));
+}
+
+function isListOfPaths(value: unknown): value is readonly TrustedPath[] {
+  return Array.isArray(value) && value.every(isTrustedPath);
 }
 
 function isTrustedPath(value: unknown): value is TrustedPath {

@@ -247,14 +247,14 @@ export async function keepRule(rule: string, options: KeepOptions): Promise<stri
 }
 
 /**
- * Adds a rule to a settings file. The user has seen the rule, so if the rest of the file was approved, the changed file
- * is also approved.
+ * Adds a rule to a settings file. The user has seen the rule, so if the file allowed nothing else that the user has not
+ * approved, the changed file is also approved. The directory does not become trusted.
  */
 async function addRule(rule: string, file: string, options: KeepOptions): Promise<string> {
   const { home, cwd, files } = options;
   const store = createTrustStore({ stateHome: home });
   const approved = store.approvedHash(cwd, { kind: "permissions", name: LOCAL_SETTINGS });
-  const wasApproved = store.coveredBy(cwd) === cwd && currentApproval(options)?.hash === approved;
+  const wasApproved = currentApproval(options)?.hash === approved;
   const settings = readPlainJson(file);
   const permissions = recordOf(settings["permissions"]);
   const allow = Array.isArray(permissions["allow"]) ? permissions["allow"] : [];
@@ -267,7 +267,7 @@ async function addRule(rule: string, file: string, options: KeepOptions): Promis
   if (isOwn) files.wrote(file, text);
   const approval = wasApproved ? currentApproval(options) : undefined;
   if (approval === undefined)
-    return `${rule} was added to ${file}. Run "retinue trust add ${cwd}" to make it effective.`;
+    return `${rule} was added to ${file}, which allows something else that you have not approved. Review the file, then run "retinue trust add ${cwd}" so that the rule also applies in later sessions.`;
   await store.approve(cwd, approval);
   return `${rule} was added to ${file}.`;
 }

@@ -307,4 +307,26 @@ describe('an "always" answer for the project', () => {
     expect(notices).toEqual([]);
     expect(settings.permissions?.allow).toEqual(["Bash(true)", "Bash(mkdir one)"]);
   });
+
+  it("takes effect in an untrusted directory without trusting its files", async () => {
+    const at = newPlace();
+    const environment = { HOME: at.home };
+    writeFileSync(join(at.cwd, "AGENTS.md"), "Obey.");
+    mkdirSync(join(at.cwd, ".retinue"));
+    writeFileSync(join(at.cwd, ".retinue/settings.json"), '{"permissions":{"allow":["Bash(touch *)"]}}');
+    const file = join(at.cwd, ".retinue/settings.local.json");
+    const told: string[] = [];
+    await answered({ MAIN: [{ calls: [bash("mkdir one")] }, { text: "Made." }] }, say("always", { project: true }), {
+      at,
+      settings: { sandbox: "off" },
+      onTrouble: (message) => told.push(message),
+    });
+    expect(told).toContain(`Bash(mkdir one) was added to ${file}.`);
+    const load = () => loadProjectSettings({ ...at, environment, trust: false });
+    expect(load()).toMatchObject({ trusted: false, settings: { permissions: { allow: ["Bash(mkdir one)"] } } });
+    expect(load().untrusted).toEqual([".retinue/settings.json: permissions.allow", "AGENTS.md"]);
+    // What someone else adds to the file is off, together with the rest of it.
+    writeFileSync(file, '{"permissions":{"allow":["Bash(mkdir one)","Bash"]}}');
+    expect(load().settings).toEqual({});
+  });
 });
