@@ -44,9 +44,9 @@ export function combineExecutors({ executors, order = [], addresses }: CombinedT
   return {
     declarations: () => declarations,
     traits: (toolName) => ownerOf(toolName).traits(toolName),
-    judge: (call, policy) => {
+    judge: (call, policy, agentId) => {
       const routed = route(call);
-      return routed.executor.judge(routed.call, policy);
+      return routed.executor.judge(routed.call, policy, agentId);
     },
     execute: (request, emit, signal) => {
       const { executor, call } = route(request.call);

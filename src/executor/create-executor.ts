@@ -12,6 +12,7 @@ import {
 } from "../ports/index.ts";
 import { type AgentId, canonicalToolName, type Policy, type ToolCall, textResult } from "../protocol/index.ts";
 import { executeCall, type JudgedCalls } from "./execute-call.ts";
+import { foreseeError } from "./foresee-error.ts";
 import { type Advised, judgeUse } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
 
@@ -56,7 +57,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;
 
-  async function judge(call: ToolCall, policy: Policy): Promise<Judgment> {
+  async function judge(call: ToolCall, policy: Policy, agentId?: AgentId): Promise<Judgment> {
     const known = judgedCalls.get(call)?.read;
     const read = known ?? readCall(call, { tools, absent, names, pool: policy.pool });
     if (!read.ok) return { kind: "invalid", message: read.message };
@@ -64,6 +65,10 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
     if (!use.ok) return { kind: "invalid", message: use.message };
     const { judged } = use;
     const { decision, accesses } = judged;
+    if (decision.effect === "ask" && agentId !== undefined) {
+      const message = await foreseeError({ tool: read.tool, input: read.input, policy, judged, agentId }, place);
+      if (message !== undefined) return { kind: "invalid", message };
+    }
     judgedCalls.set(call, { policy, read, judged });
     return {
       kind: "decided",

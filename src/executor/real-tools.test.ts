@@ -72,6 +72,34 @@ async function call(name: string, input: object, more: CallOptions = {}) {
 
 const deny = (text: string): Rule => ({ text, effect: "deny", scope: "user" });
 
+it("reports an error at once, without asking for approval, if a change can't succeed", async () => {
+  const pool = ["Read", "Write", "Edit", "NotebookEdit"];
+  const policy: Policy = { mode: "default", pool, rules: [], workspaceRoots: [root], readableRoots: [] };
+  const judge = (name: string, input: object, more: Partial<Policy> = {}) => {
+    calls += 1;
+    const asked = { callId: `c${calls}`, name, inputJson: JSON.stringify(input) };
+    return executor.judge(asked, { ...policy, ...more }, "main");
+  };
+  const edit = { file_path: "src/a.ts", old_string: "key", new_string: "lock" };
+  const invalid = (message: string) => ({ kind: "invalid", message: expect.stringContaining(message) });
+  const asked = { kind: "decided", decision: { effect: "ask" } };
+  expect(await judge("Edit", edit)).toMatchObject(invalid("You have not read src/a.ts yet."));
+  expect(await judge("Write", { file_path: "src/a.ts", content: "" })).toMatchObject(invalid("You have not read"));
+  expect(await judge("Write", { file_path: "src/new.ts", content: "" })).toMatchObject(asked);
+  expect(await judge("Edit", { ...edit, file_path: "src/b.ts" })).toMatchObject(invalid("Did you mean src/a.ts?"));
+  expect(await judge("NotebookEdit", { notebook_path: "src/a.ipynb", new_source: "" })).toMatchObject(
+    invalid("src/a.ipynb does not exist."),
+  );
+  await call("Read", { file_path: "src/a.ts" }, { pool });
+  const missing = { ...edit, old_string: "bolt" };
+  expect(await judge("Edit", edit)).toMatchObject(asked);
+  expect(await judge("Edit", missing)).toMatchObject(invalid("old_string was not found in src/a.ts."));
+  // The error would reveal the content of the file.
+  expect(await judge("Edit", missing, { rules: [{ ...deny("Read(src/a.ts)"), effect: "ask" }] })).toMatchObject(asked);
+  expect(await judge("Edit", missing, { pool: ["Edit"] })).toMatchObject(asked);
+  expect(await judge("Edit", missing, { rules: [deny("Edit")] })).toMatchObject({ decision: { effect: "deny" } });
+});
+
 it("reads files inside the workspace, and files outside it only with a grant", async () => {
   expect(await call("Read", { file_path: "src/a.ts" })).toMatchObject({
     outcome: "ok",

@@ -160,8 +160,8 @@ export class RemoteSession {
       declarations: () => declarations,
       traits: (toolName) => traits.get(canonicalToolName(toolName)) ?? unknownTraits,
       // If the session is parked first, the call stays open. Otherwise, the model gets this message as the result.
-      judge: (call, policy) =>
-        ask<Judgment>("judge", call, policy).catch((error) => ({ kind: "invalid", message: describeError(error) })),
+      judge: (...judged) =>
+        ask<Judgment>("judge", ...judged).catch((error) => ({ kind: "invalid", message: describeError(error) })),
       execute: (request, emit, signal) => this.execute(ref, { request, emit, signal }),
       recall: (call) => this.parts.recall(call),
       inherit: (agentId, from) => void ask("inherit", agentId, from).catch(() => undefined),

@@ -19,7 +19,7 @@ export interface ExecuteRequest {
 }
 
 export type Judgment =
-  /** The tool is unknown or the input is invalid. The message is for the model. */
+  /** The tool is unknown, the input is invalid, or the call can't succeed. The message is for the model. */
   | { readonly kind: "invalid"; readonly message: string }
   | {
       readonly kind: "decided";
@@ -38,7 +38,11 @@ export type Judgment =
 export interface ToolExecutor {
   declarations(): readonly ToolDeclaration[];
   traits(toolName: string): ToolTraits;
-  judge(call: ToolCall, policy: Policy): Promise<Judgment>;
+  /**
+   * Decides on a call. If it needs approval and `agentId` is set, a call by this agent that can't succeed is invalid, so
+   * that no one is asked to approve it.
+   */
+  judge(call: ToolCall, policy: Policy, agentId?: AgentId): Promise<Judgment>;
   /**
    * Decides on the call again, then runs the tool. Never rejects. Always settles, even after an abort or when the
    * tool's time limit is reached.

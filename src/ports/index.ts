@@ -31,7 +31,16 @@ export type {
 } from "./mcp.ts";
 export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, SkillRunner, Skills } from "./skills.ts";
-export type { DescribedAccesses, SpendEstimate, Tool, ToolContext, ToolOutput, ToolSpec, ToolTraits } from "./tool.ts";
+export type {
+  CallContext,
+  DescribedAccesses,
+  SpendEstimate,
+  Tool,
+  ToolContext,
+  ToolOutput,
+  ToolSpec,
+  ToolTraits,
+} from "./tool.ts";
 export { unknownTraits } from "./tool.ts";
 export type {
   AgentWorktreeRequest,

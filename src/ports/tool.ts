@@ -73,6 +73,11 @@ export interface Tool extends ToolSpec {
   /** Maximum length of the result for the model, in characters. If absent, the executor's default applies. */
   readonly maxCharacters?: number;
   /**
+   * Returns the error that a call would end with; undefined if the call may succeed. Changes nothing. Called before a
+   * call needs approval, if the agent may read the files that the call would change.
+   */
+  foresee?(input: JsonObject, context: CallContext): Promise<ToolOutput | undefined>;
+  /**
    * Runs a call whose input matches the schema. An expected failure sets `isError`. An exception is a bug and is
    * converted to an error result.
    */
@@ -91,15 +96,23 @@ export type DescribedAccesses =
   /** The input can't be used. The message tells the model why. */
   | { readonly ok: false; readonly message: string };
 
-export interface ToolContext {
+/** What a tool knows about a call before it runs. */
+export interface CallContext {
   readonly agentId: AgentId;
-  readonly callId: CallId;
-  readonly signal: AbortSignal;
   /**
    * Paths in the call, as they were resolved for the decision on the call. Empty if the tool's accesses are not known
    * before it runs.
    */
   readonly paths: readonly ResolvedPath[];
+  /** Decides on an access that was not known before the call, such as a redirect. Treat `ask` as `deny`. */
+  authorize(access: Access): Promise<Decision>;
+  /** Returns whether deny rules hide an absolute path from listings and searches. Cheap to call. */
+  hidden(path: string): boolean;
+}
+
+export interface ToolContext extends CallContext {
+  readonly callId: CallId;
+  readonly signal: AbortSignal;
   /** True if the call is allowed only because it changes nothing, so it runs read-only wherever that is possible. */
   readonly readsOnly?: boolean | undefined;
   /** The workspace's directories, and others that the policy lets the agent read. */
@@ -108,10 +121,6 @@ export interface ToolContext {
   readonly replies?: readonly UserReply[] | undefined;
   /** Reports progress to be shown while the call runs. Reports may be dropped. */
   progress(text: string): void;
-  /** Decides on an access that was not known before the call, such as a redirect. Treat `ask` as `deny`. */
-  authorize(access: Access): Promise<Decision>;
-  /** Returns whether deny rules hide an absolute path from listings and searches. Cheap to call. */
-  hidden(path: string): boolean;
   /** False if no deny rule hides anything. If absent, it is unknown whether a deny rule hides something. */
   readonly hidesPaths?: boolean | undefined;
 }

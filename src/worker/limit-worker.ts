@@ -229,12 +229,12 @@ function limitExecutor(executor: ToolExecutor, { limitPolicy, whyForbidden }: Li
 
   return {
     ...executor,
-    judge: async (call, policy) => {
+    judge: async (call, policy, agentId) => {
       const message = await whyForbidden(call);
       if (message !== undefined) return { kind: "invalid", message };
       const at = performance.now();
       const limited = limitPolicy(policy);
-      const judgment = await executor.judge(call, limited);
+      const judgment = await executor.judge(call, limited, agentId);
       if (judgment.kind === "decided" && judgment.decision.effect === "allow") remember({ call, policy, limited, at });
       return judgment;
     },

@@ -40,7 +40,7 @@ const MOST_CHANGES = 5;
 export async function decideCall(host: RunHost, made: ToolCall, policy: Policy): Promise<DecidedCall> {
   let call = made;
   for (let changes = 0; changes <= MOST_CHANGES; changes++) {
-    const judgment = await host.services.executor.judge(call, policy);
+    const judgment = await host.services.executor.judge(call, policy, host.thread.agentId);
     const common = { call, requested: requestedEvent(call, judgment) };
     if (judgment.kind === "invalid")
       return { ...common, effect: "refused", outcome: "error", message: judgment.message };

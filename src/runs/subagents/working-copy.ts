@@ -94,8 +94,8 @@ export function keepInCopy(
   const decision: Decision = { effect: "deny", rule: "copy", scope: "builtin", reason };
   return {
     ...executor,
-    judge: async (call, policy) => {
-      const judged = await executor.judge(call, policy);
+    judge: async (call, policy, agentId) => {
+      const judged = await executor.judge(call, policy, agentId);
       if (judged.kind === "invalid" || isInCopy(call)) return judged;
       return { ...judged, decision, denial: `${call.name} was not run. ${reason}` };
     },

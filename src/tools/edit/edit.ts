@@ -1,5 +1,13 @@
 import { formatCount, plural } from "../../lib/index.ts";
-import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
+import type {
+  CallContext,
+  ResultStore,
+  Tool,
+  ToolContext,
+  ToolOutput,
+  ToolSpec,
+  Workspace,
+} from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
@@ -41,15 +49,45 @@ const MAX_BYTES = 10 * 1024 * 1024;
 export function createEditTool(dependencies: EditDependencies): Tool {
   return {
     ...editSpec,
+    foresee: async (input, context) => {
+      const found = await prepare(input, context, dependencies);
+      return "bytes" in found ? undefined : found;
+    },
     run: (input, context) => edit(input, context, dependencies),
   };
 }
 
-async function edit(
+async function edit(input: JsonObject, context: ToolContext, dependencies: EditDependencies): Promise<ToolOutput> {
+  const { workspace, seen, results } = dependencies;
+  const found = await prepare(input, context, dependencies);
+  if (!("bytes" in found)) return found;
+  const { real, name, version, before, edited, bytes } = found;
+  const written = await replaceFile({ real, bytes, expect: version }, { workspace, results, context });
+  if (!written.ok) return fileFailed(written);
+  seen.of(context.agentId).edited(real, written.stat.version);
+  return {
+    content: report(name, edited),
+    details: await describeChange({ name, before, after: edited.text }),
+    facts: { filesChanged: [name], image: written.image },
+  };
+}
+
+interface PreparedEdit {
+  readonly real: string;
+  readonly name: string;
+  /** Version of the file that the edit was applied to. */
+  readonly version: string;
+  readonly before: string;
+  readonly edited: Edited;
+  readonly bytes: Uint8Array;
+}
+
+/** Applies an edit to the content of its file, without writing the file. Returns an error if that is not possible. */
+async function prepare(
   input: JsonObject,
-  context: ToolContext,
-  { workspace, seen, results }: EditDependencies,
-): Promise<ToolOutput> {
+  context: CallContext,
+  { workspace, seen }: EditDependencies,
+): Promise<PreparedEdit | ToolOutput> {
   const request: Edit = {
     oldString: input["old_string"] as string,
     newString: input["new_string"] as string,
@@ -68,8 +106,8 @@ async function edit(
   if (!result.ok && result.code === "too_large")
     return failed(`${file.name} is larger than 10 MB. Change it with Bash (sed, perl or a script).`);
   if (!result.ok) return fileFailed(result);
-  const known = seen.of(context.agentId);
-  const refusal = refuseUnseen({ ...file, version: result.stat.version }, known);
+  const { version } = result.stat;
+  const refusal = refuseUnseen({ ...file, version }, seen.of(context.agentId));
   if (refusal) return refusal;
   const decoded = decodeText(result.bytes);
   if (!decoded.ok) return failed(`${file.name} is ${decoded.what}, not text.`);
@@ -86,17 +124,7 @@ async function edit(
     return failed(
       `${file.name} is not UTF-8, and its encoding may not support every character of new_string. Convert it to UTF-8 first.`,
     );
-  const written = await replaceFile(
-    { real: file.real, bytes, expect: result.stat.version },
-    { workspace, results, context },
-  );
-  if (!written.ok) return fileFailed(written);
-  known.edited(file.real, written.stat.version);
-  return {
-    content: report(file.name, edited),
-    details: await describeChange({ name: file.name, before: decoded.text, after: edited.text }),
-    facts: { filesChanged: [file.name], image: written.image },
-  };
+  return { real: file.real, name: file.name, version, before: decoded.text, edited, bytes };
 }
 
 function report(name: string, { text, places }: Edited): string {

@@ -1,4 +1,12 @@
-import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
+import type {
+  CallContext,
+  ResultStore,
+  Tool,
+  ToolContext,
+  ToolOutput,
+  ToolSpec,
+  Workspace,
+} from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
@@ -51,6 +59,10 @@ const MAX_BYTES = 10 * 1024 * 1024;
 export function createNotebookEditTool(dependencies: NotebookEditDependencies): Tool {
   return {
     ...notebookEditSpec,
+    foresee: async (input, context) => {
+      const found = await prepare(input, context, dependencies);
+      return "bytes" in found ? undefined : found;
+    },
     run: (input, context) => editNotebook(input, context, dependencies),
   };
 }
@@ -58,8 +70,40 @@ export function createNotebookEditTool(dependencies: NotebookEditDependencies): 
 async function editNotebook(
   input: JsonObject,
   context: ToolContext,
-  { workspace, seen, results, cellId = randomCellId }: NotebookEditDependencies,
+  dependencies: NotebookEditDependencies,
 ): Promise<ToolOutput> {
+  const { workspace, seen, results } = dependencies;
+  const found = await prepare(input, context, dependencies);
+  if (!("bytes" in found)) return found;
+  const { real, name, version, before, after, what, bytes } = found;
+  const written = await replaceFile({ real, bytes, expect: version }, { workspace, results, context });
+  if (!written.ok) return fileFailed(written);
+  seen.of(context.agentId).edited(real, written.stat.version);
+  return {
+    content: `${what} in ${name}.`,
+    details: await describeChange({ name, before, after }),
+    facts: { filesChanged: [name], image: written.image },
+  };
+}
+
+interface PreparedNotebook {
+  readonly real: string;
+  readonly name: string;
+  /** Version of the file that the edit was applied to. */
+  readonly version: string;
+  readonly before: string;
+  readonly after: string;
+  /** What was changed, such as the number of the cell. */
+  readonly what: string;
+  readonly bytes: Uint8Array;
+}
+
+/** Applies an edit to the content of a notebook, without writing the file. Returns an error if that is not possible. */
+async function prepare(
+  input: JsonObject,
+  context: CallContext,
+  { workspace, seen, cellId = randomCellId }: NotebookEditDependencies,
+): Promise<PreparedNotebook | ToolOutput> {
   const edit: CellEdit = {
     mode: (input["edit_mode"] as CellEdit["mode"] | undefined) ?? "replace",
     cell: input["cell_id"] as string | undefined,
@@ -76,8 +120,8 @@ async function editNotebook(
       `${file.name} is larger than 10 MB, which is NotebookEdit's limit. Clear the outputs of its cells first.`,
     );
   if (!result.ok) return fileFailed(result);
-  const known = seen.of(context.agentId);
-  const refusal = refuseUnseen({ ...file, version: result.stat.version }, known);
+  const { version } = result.stat;
+  const refusal = refuseUnseen({ ...file, version }, seen.of(context.agentId));
   if (refusal) return refusal;
   const decoded = decodeText(result.bytes);
   if (!decoded.ok) return failed(`${file.name} is ${decoded.what}, not a notebook.`);
@@ -85,17 +129,8 @@ async function editNotebook(
   if (!edited.ok) return failed(`${file.name}: ${edited.message}`);
   const bytes = encodeText(edited.text, decoded.encoding);
   if (!bytes) return failed(`${file.name} is not UTF-8. Convert it to UTF-8 first.`);
-  const written = await replaceFile(
-    { real: file.real, bytes, expect: result.stat.version },
-    { workspace, results, context },
-  );
-  if (!written.ok) return fileFailed(written);
-  known.edited(file.real, written.stat.version);
-  return {
-    content: `${edited.what} in ${file.name}.`,
-    details: await describeChange({ name: file.name, before: decoded.text, after: edited.text }),
-    facts: { filesChanged: [file.name], image: written.image },
-  };
+  const { text: after, what } = edited;
+  return { real: file.real, name: file.name, version, before: decoded.text, after, what, bytes };
 }
 
 function randomCellId(): string {

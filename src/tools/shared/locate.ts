@@ -1,6 +1,6 @@
 import { basename, dirname, isAbsolute, join, relative, sep } from "node:path";
 import { nearest } from "../../lib/index.ts";
-import type { ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
+import type { CallContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import { isAddress, type ResolvedPath } from "../../protocol/index.ts";
 import { failed } from "./failed.ts";
 
@@ -16,7 +16,7 @@ export type Located =
 export async function locate(
   path: string,
   access: "read" | "write" | "search",
-  place: { readonly workspace: Workspace; readonly context: ToolContext },
+  place: { readonly workspace: Workspace; readonly context: CallContext },
 ): Promise<Located> {
   // An address is never used as a path, because no decision was made about such a path.
   if (isAddress(path)) return { ok: false, output: failed(notAFile(path)) };
@@ -57,7 +57,7 @@ function unusable(path: string): string {
 /** Reports a missing file and suggests names that the model may have meant. */
 export async function explainMissing(
   file: { readonly real: string; readonly name: string },
-  place: { readonly workspace: Workspace; readonly context: ToolContext },
+  place: { readonly workspace: Workspace; readonly context: CallContext },
 ): Promise<ToolOutput> {
   const { workspace, context } = place;
   const directory = dirname(file.real);
@@ -77,7 +77,7 @@ export async function explainMissing(
 /** Returns the names in a directory if the agent may list it; otherwise an empty list. */
 async function namesIn(
   directory: string,
-  { workspace, context }: { readonly workspace: Workspace; readonly context: ToolContext },
+  { workspace, context }: { readonly workspace: Workspace; readonly context: CallContext },
 ): Promise<readonly string[]> {
   const decision = await context.authorize({ kind: "search", path: directory });
   if (decision.effect !== "allow") return [];

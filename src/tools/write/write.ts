@@ -1,5 +1,14 @@
 import { plural } from "../../lib/index.ts";
-import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec, Workspace } from "../../ports/index.ts";
+import type {
+  CallContext,
+  FileStat,
+  ResultStore,
+  Tool,
+  ToolContext,
+  ToolOutput,
+  ToolSpec,
+  Workspace,
+} from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
 import { descriptions } from "../descriptions.ts";
 import { describeChange } from "../shared/describe-change.ts";
@@ -39,6 +48,10 @@ const MAX_COMPARED_BYTES = 10 * 1024 * 1024;
 export function createWriteTool(dependencies: WriteDependencies): Tool {
   return {
     ...writeSpec,
+    foresee: async (input, context) => {
+      const found = await findTarget(input, context, dependencies);
+      return "stat" in found ? undefined : found;
+    },
     run: (input, context) => write(input, context, dependencies),
   };
 }
@@ -46,17 +59,9 @@ export function createWriteTool(dependencies: WriteDependencies): Tool {
 async function write(input: JsonObject, context: ToolContext, dependencies: WriteDependencies): Promise<ToolOutput> {
   const { workspace, seen, results } = dependencies;
   const content = input["content"] as string;
-  const file = await locate(input["file_path"] as string, "write", { workspace, context });
-  if (!file.ok) return file.output;
-  if (file.kind === "directory") return failed(`${file.name} is a directory. Pass the path of a file.`);
-  const known = seen.of(context.agentId);
-  const stat = await workspace.stat(file.real);
-  if (stat.kind === "file") {
-    const refusal = refuseUnseen({ ...file, version: stat.version }, known);
-    if (refusal) return refusal;
-    if (!known.knowsWhole(file.real))
-      return failed(`You have read only part of ${file.name}. Read the rest before you replace it, or use Edit.`);
-  }
+  const file = await findTarget(input, context, dependencies);
+  if (!("stat" in file)) return file;
+  const { stat } = file;
   const before = stat.kind === "file" ? await contentOf(file.real, workspace) : fresh;
   const after = before.crlf && !content.includes("\r") ? toCrlf(content) : content;
   if (stat.kind === "file" && before.text === after)
@@ -64,13 +69,40 @@ async function write(input: JsonObject, context: ToolContext, dependencies: Writ
   const bytes = encodeText(after, before.encoding) ?? Buffer.from(after);
   const written = await replaceFile({ real: file.real, bytes, expect: stat.version }, { workspace, results, context });
   if (!written.ok) return fileFailed(written);
-  known.whole(file.real, written.stat.version);
+  seen.of(context.agentId).whole(file.real, written.stat.version);
   const size = plural(splitLines(after).length, "line");
   return {
     content: stat.kind === "file" ? `Replaced ${file.name} (${size}).` : `Created ${file.name} (${size}).`,
     details: await describeChange({ name: file.name, before: before.text ?? "", after }),
     facts: { filesChanged: [file.name], image: written.image },
   };
+}
+
+interface Target {
+  readonly real: string;
+  readonly name: string;
+  readonly stat: FileStat;
+}
+
+/** Returns the file to write, or an error if the agent must not replace it. */
+async function findTarget(
+  input: JsonObject,
+  context: CallContext,
+  { workspace, seen }: WriteDependencies,
+): Promise<Target | ToolOutput> {
+  const file = await locate(input["file_path"] as string, "write", { workspace, context });
+  if (!file.ok) return file.output;
+  const { real, name, kind } = file;
+  if (kind === "directory") return failed(`${name} is a directory. Pass the path of a file.`);
+  const known = seen.of(context.agentId);
+  const stat = await workspace.stat(real);
+  if (stat.kind === "file") {
+    const refusal = refuseUnseen({ real, name, version: stat.version }, known);
+    if (refusal) return refusal;
+    if (!known.knowsWhole(real))
+      return failed(`You have read only part of ${name}. Read the rest before you replace it, or use Edit.`);
+  }
+  return { real, name, stat };
 }
 
 interface Before {
