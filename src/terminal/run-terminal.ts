@@ -4,7 +4,7 @@ import { loadHighlighter } from "./conversation/highlight.ts";
 import type { TerminalProgram } from "./program.ts";
 import { openInput, type TerminalInput } from "./screen/open-input.ts";
 import { createPaint, type Row, span } from "./screen/row.ts";
-import { createScreen, type ScreenOutput } from "./screen/screen.ts";
+import { createScreen, type Position, type ScreenOutput } from "./screen/screen.ts";
 
 export interface TerminalOptions {
   readonly program: TerminalProgram;
@@ -33,6 +33,11 @@ const FRAME_MS = 33;
  */
 const SETTLE_MS = 400;
 
+/** Time within which the terminal reports the cursor's position. Some terminals never do. */
+const POSITION_MS = 500;
+/** Time between two answers of the terminal that must be the same before a frame is drawn. */
+const AGAIN_MS = 60;
+
 /** Runs the terminal interface until the user leaves. Rejects if no session can be opened at the start. */
 export async function runTerminal(options: TerminalOptions): Promise<void> {
   const { program, input, output, environment, signal, isPlain = false } = options;
@@ -57,6 +62,8 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
   let isSlow = false;
   let timer: NodeJS.Timeout | undefined;
   let settling: NodeJS.Timeout | undefined;
+  /** Set while the terminal has been asked for its size, or is about to be asked again. */
+  let asking: NodeJS.Timeout | undefined;
   const draw = (): void => {
     clearTimeout(timer);
     timer = undefined;
@@ -71,8 +78,22 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
         clearTimeout(settling);
         settling = setTimeout(settle, SETTLE_MS);
       }
-      controller.draw();
+      if (asking !== undefined) return;
+      if (screen.locate()) controller.draw();
+      else asking = setTimeout(() => onPosition(undefined), POSITION_MS);
     }
+  };
+  const onPosition = (position: Position | undefined): void => {
+    const result = screen.located(position);
+    if (result === "incomplete") return;
+    clearTimeout(asking);
+    asking = undefined;
+    if (result === "located" && !isSuspended) controller.draw();
+    else asking = setTimeout(askAgain, AGAIN_MS);
+  };
+  const askAgain = (): void => {
+    asking = undefined;
+    draw();
   };
   const settle = (): void => {
     screen.settled();
@@ -116,6 +137,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
         if (isStop) suspend();
         else draw();
       },
+      onPosition,
     });
   let stopReading = read();
   const suspend = (): void => {
@@ -153,6 +175,7 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     clearInterval(tick);
     clearTimeout(timer);
     clearTimeout(settling);
+    clearTimeout(asking);
     process.off("exit", restore);
     process.off("SIGCONT", onContinued);
     output.off("resize", draw);

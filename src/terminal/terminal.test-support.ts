@@ -113,6 +113,8 @@ export async function openTestTerminal(options: TestOptions = {}): Promise<TestT
       draw,
       drawFull: draw,
       measure: () => false,
+      locate: () => true,
+      located: () => "located",
       settled: () => undefined,
       forget: () => undefined,
       close: () => undefined,

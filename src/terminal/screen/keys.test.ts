@@ -20,6 +20,13 @@ describe("keys", () => {
     expect(names(createKeyDecoder().push(bytes(typed)))).toEqual(expected);
   });
 
+  it("are not confused with a position that the terminal reports", () => {
+    const positions: unknown[] = [];
+    const decoder = createKeyDecoder((position) => positions.push(position));
+    expect(names(decoder.push(bytes("a\u001b[24;80Rb")))).toEqual(["text:a", "text:b"]);
+    expect(positions).toEqual([{ row: 23, column: 79 }]);
+  });
+
   it("wait for the rest of a sequence, and treat Esc alone as a key", () => {
     const decoder = createKeyDecoder();
     expect(decoder.push(bytes("\u001b"))).toEqual([]);

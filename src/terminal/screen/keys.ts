@@ -1,4 +1,5 @@
 import { StringDecoder } from "node:string_decoder";
+import type { Position } from "./screen.ts";
 
 /**
  * Input from a user. `text`: characters. `paste`: text from the clipboard, as one piece. `key`: any other key, with its
@@ -22,7 +23,8 @@ const ESCAPE = "\u001b";
 const PASTE_START = "\u001b[200~";
 const PASTE_END = "\u001b[201~";
 
-export function createKeyDecoder(): KeyDecoder {
+/** Creates a decoder. `onPosition` is called with each position on the screen that the terminal reports. */
+export function createKeyDecoder(onPosition?: (position: Position) => void): KeyDecoder {
   const decoder = new StringDecoder("utf8");
   let rest = "";
   let pasted: string | undefined;
@@ -50,6 +52,7 @@ export function createKeyDecoder(): KeyDecoder {
       if (found === undefined) break;
       rest = rest.slice(found.length);
       if (found.key !== undefined) keys.push(found.key);
+      if (found.position !== undefined) onPosition?.(found.position);
     }
     return keys;
   };
@@ -74,6 +77,8 @@ interface Found {
   /** Undefined for a sequence that has no meaning here. */
   readonly key: Key | undefined;
   readonly length: number;
+  /** A position on the screen that the terminal reports. */
+  readonly position?: Position | undefined;
 }
 
 /** Returns the first key; undefined if the rest of its sequence has not arrived yet. */
@@ -93,7 +98,8 @@ function escaped(text: string, isComplete: boolean): Found | undefined {
   if (text.length === 1) return isComplete ? { key: key("esc"), length: 1 } : undefined;
   if (text[1] === "[" || text[1] === "O") {
     const [sequence] = complete.exec(text.slice(1)) ?? [];
-    if (sequence !== undefined) return { key: sequenceKey(sequence), length: 1 + sequence.length };
+    if (sequence !== undefined)
+      return { key: sequenceKey(sequence), length: 1 + sequence.length, position: positionIn(sequence) };
     const isBroken = !incomplete.test(text.slice(1));
     if (!isComplete && !isBroken) return undefined;
     return text.length === 2 ? { key: key(`alt-${text[1]}`), length: 2 } : { key: undefined, length: 2 };
@@ -101,6 +107,12 @@ function escaped(text: string, isComplete: boolean): Found | undefined {
   const [character = ""] = text.slice(1);
   if (character === ESCAPE) return { key: key("esc"), length: 1 };
   return { key: key(`alt-${controlKey(character) ?? character}`), length: 1 + character.length };
+}
+
+/** Returns the position that a sequence reports. F3 with modifiers looks the same, but has no meaning here. */
+function positionIn(sequence: string): Position | undefined {
+  const [, row, column] = /^\[(\d+);(\d+)R$/.exec(sequence) ?? [];
+  return row === undefined ? undefined : { row: Number(row) - 1, column: Number(column) - 1 };
 }
 
 /** Returns the name of a control character; undefined for any other character. */

@@ -1,5 +1,6 @@
 import { createBurstDetector } from "./bursts.ts";
 import { createKeyDecoder, type Key } from "./keys.ts";
+import type { Position } from "./screen.ts";
 
 /** The part of a terminal's input that is used here. */
 export interface TerminalInput {
@@ -15,6 +16,8 @@ export interface InputOptions {
   readonly write: (text: string) => unknown;
   /** Receives the keys that arrived together. */
   readonly onKeys: (keys: readonly Key[]) => void;
+  /** Receives a position on the screen that the terminal reports. */
+  readonly onPosition: (position: Position) => void;
 }
 
 /** Time after which a lone escape character is the Esc key. Slow connections split sequences. */
@@ -24,8 +27,8 @@ const PASTE_ON = "\u001b[?2004h";
 const PASTE_OFF = "\u001b[?2004l";
 
 /** Reads single keys from a terminal, until the returned function restores the terminal. */
-export function openInput({ input, write, onKeys }: InputOptions): () => void {
-  const decoder = createKeyDecoder();
+export function openInput({ input, write, onKeys, onPosition }: InputOptions): () => void {
+  const decoder = createKeyDecoder(onPosition);
   const bursts = createBurstDetector();
   let timer: NodeJS.Timeout | undefined;
   const pass = (keys: readonly Key[]): void => {

@@ -44,12 +44,23 @@ export interface Screen {
   /** Shows a frame on the whole screen, until the next call to `draw`. Anything printed until then is held back. */
   drawFull(frame: Frame): void;
   /**
-   * Reads the terminal's size. If it has changed, removes the frame, which the terminal may have rewrapped, and returns
-   * true. Called before each frame, because the signal that reports a change may come later than bytes for the old
-   * size. While a user is resizing it, a terminal may already be smaller than it reports, so frames are narrow until
-   * `settled` is called.
+   * Reads the size that the system reports. Returns true if it has changed. Called before each frame, because the signal
+   * that reports a change may come later than bytes for the old size. From then on until `settled` is called, the user
+   * is resizing the terminal: its actual size may differ from the reported one, so frames are narrow, and `locate` must
+   * be called before each of them.
    */
   measure(): boolean;
+  /**
+   * Returns true if a frame can be drawn now. Otherwise, asks the terminal for its size and the cursor's position; the
+   * frame can be drawn when `located` returns true.
+   */
+  locate(): boolean;
+  /**
+   * Receives a position that the terminal reports, or undefined if it does not answer. `unsure`: the answer is complete
+   * but differs from the previous one, so the terminal must be asked again after a while. `located`: the frame, which
+   * the terminal may have moved and rewrapped, was removed, and a new one can be drawn.
+   */
+  located(position: Position | undefined): "incomplete" | "unsure" | "located";
   settled(): void;
   /** Redraws the whole next frame, because another program may have written to the terminal. */
   forget(): void;
@@ -74,6 +85,8 @@ const WRAP_OFF = "\u001b[?7l";
 const WRAP_ON = "\u001b[?7h";
 const SAVE = "\u001b7";
 const RESTORE = "\u001b8";
+/** Asks for the position of the cursor, and then for that of the last cell, which is the size of the screen. */
+const ASK = `\u001b[6n${SAVE}\u001b[9999;9999H\u001b[6n${RESTORE}`;
 const FULL_START = "\u001b[?1049h";
 const FULL_END = "\u001b[?1049l";
 
@@ -102,7 +115,18 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
   let drawn = nothing;
   let full: Drawn | undefined;
   let size = measured();
+  /** Size that the system has reported last. */
+  let reported = size;
   let isSettled = true;
+  /** Position of the cursor, if the terminal has reported it but not its size yet. */
+  let cursor: Position | undefined;
+  let isAsked = false;
+  /** Whether the size has changed since the frame was drawn or removed. */
+  let isMoved = false;
+  /** The terminal's last answer. A frame is drawn only where the terminal has said twice that it is. */
+  let answer = "";
+  /** Whether the terminal did not answer. It is not asked again. */
+  let isMute = false;
   /**
    * Widths of the frame's rows that left the top of the screen when the screen became too short. They come back above
    * the frame when the screen becomes taller, unless something was printed below them since.
@@ -146,19 +170,24 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
     return `${removed()}${lines}${room}${above.join("")}${before}${apart(`${after}${below.join("")}`)}`;
   };
 
-  /** After the terminal's size has changed, removes the frame, including rows that have come back to the screen. */
-  const removeRewrapped = (grown: number): void => {
+  /**
+   * After the terminal's size has changed, removes the frame, including rows that have come back to the screen. `row`:
+   * the cursor's row, which is the number of rows above it on the screen. If it is unknown, it is derived from the
+   * reported sizes; that is wrong if the terminal had other sizes in between.
+   */
+  const removeRewrapped = (row: number | undefined, grown = 0): void => {
     const heightOf = (width: number): number => (reflows ? Math.max(1, Math.ceil(width / size.columns)) : 1);
     const heights = drawn.widths.map(heightOf);
     const cursorRow = reflows ? Math.floor(drawn.cursor.column / size.columns) : 0;
     const above = sum(heights.slice(0, drawn.cursor.row)) + cursorRow;
-    let back = Math.min(grown, sum(gone.map(heightOf)));
+    const onScreen = row ?? Math.min(above, size.rows - 1) + grown;
+    let back = Math.max(0, Math.min(onScreen - above, sum(gone.map(heightOf))));
     if (drawn.texts.length > 0) output.write(`${up(above + back)}${clearRows(sum(heights) + back)}`);
     while (back > 0) {
       back -= heightOf(gone.at(-1) ?? 0);
       gone = gone.slice(0, -1);
     }
-    let left = above - (size.rows - 1);
+    let left = above - onScreen;
     for (const [index, height] of heights.entries()) {
       if (left <= 0) break;
       gone = [...gone, Math.min(drawn.widths[index] ?? 0, left * size.columns)];
@@ -209,16 +238,49 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
     },
     measure: () => {
       const { columns, rows } = measured();
-      if (columns === size.columns && rows === size.rows) return false;
-      const grown = Math.max(0, rows - size.rows);
-      size = { columns, rows };
+      if (columns === reported.columns && rows === reported.rows) return false;
+      const grown = Math.max(0, rows - reported.rows);
+      reported = { columns, rows };
       isSettled = false;
-      if (full === undefined) removeRewrapped(grown);
-      else full = nothing;
+      isMoved = !isMute;
+      if (isMute || full !== undefined) size = reported;
+      if (full !== undefined) full = nothing;
+      else if (isMute) removeRewrapped(undefined, grown);
       return true;
+    },
+    locate: () => {
+      if ((isSettled && !isMoved) || isMute || full !== undefined) return true;
+      if (!isAsked) output.write(ASK);
+      isAsked = true;
+      return false;
+    },
+    located: (position) => {
+      if (!isAsked) return "incomplete";
+      if (position !== undefined && cursor === undefined) {
+        cursor = position;
+        return "incomplete";
+      }
+      const row = cursor?.row;
+      const before = answer;
+      answer = JSON.stringify([cursor, position]);
+      if (position !== undefined && answer !== before) {
+        isAsked = false;
+        cursor = undefined;
+        return "unsure";
+      }
+      answer = "";
+      isMute = position === undefined;
+      const grown = Math.max(0, reported.rows - size.rows);
+      size = position === undefined ? reported : { columns: position.column + 1, rows: position.row + 1 };
+      isAsked = false;
+      isMoved = false;
+      cursor = undefined;
+      if (full === undefined) removeRewrapped(isMute ? undefined : row, grown);
+      return "located";
     },
     settled: () => {
       isSettled = true;
+      size = reported;
     },
     forget: () => {
       drawn = nothing;
