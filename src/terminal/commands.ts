@@ -58,7 +58,12 @@ export function createCommands({ app, feed, program, tools, later, isBusy, leave
         if (!command.isQuiet) app.print([[], [span(cleanLine(`/${command.name} ${argument}`.trimEnd()), "dim")]]);
         print(await command.run(argument, tools));
       } else if (choices.length === 0) app.say(command.noChoices ?? "There is nothing to choose from.");
-      else openPicker(app, { title: command.about, choices, onChoose: (value) => void run(command, value) });
+      else
+        openPicker(app, {
+          title: inSentenceCase(command.about),
+          choices,
+          onChoose: (value) => void run(command, value),
+        });
     } catch (error) {
       app.say(describeError(error), "bad");
     }
@@ -120,8 +125,9 @@ export function createCommands({ app, feed, program, tools, later, isBusy, leave
       .slice(0, MAX_COSTS);
     const rows = agents.map((agent): Row => {
       const cost = agent.costUsd === undefined ? "no price" : dollars(agent.costUsd, agent.isCostAtMost);
-      const figures = `${formatCount(tokensOf(agent.usage)).padStart(11)} tokens ${cost.padStart(8)}`;
       const width = Math.min(78, app.columns - 1);
+      const pad = width < NARROW ? 0 : 11;
+      const figures = `${formatCount(tokensOf(agent.usage)).padStart(pad)} tokens ${cost.padStart(8)}`;
       return spread([span(`  ${nameOf(agent)}`), span(`  ${agent.description}`, "dim")], [span(figures, "dim")], width);
     });
     const more = app.view.agents.length - agents.length;
@@ -130,10 +136,16 @@ export function createCommands({ app, feed, program, tools, later, isBusy, leave
       : `${dollars(costUsd, isCostAtMost)} and requests without a known price`;
     app.print([
       [],
-      [
-        span(`  ${total}`, "bold"),
-        span(`  ${plural(turns, "turn")}, ${plural(toolCalls, "call")}, ${formatCount(tokensOf(usage))} tokens`, "dim"),
-      ],
+      ...wrap(
+        [
+          span(total, "bold"),
+          span(
+            `  ${plural(turns, "turn")}, ${plural(toolCalls, "call")}, ${formatCount(tokensOf(usage))} tokens`,
+            "dim",
+          ),
+        ],
+        { columns: textColumns(app.columns), first: [span("  ")] },
+      ),
       [span(`  ${formatCount(usage.cacheReadTokens)} of them read from the cache`, "dim")],
       ...rows,
       ...(more > 0 ? [[span(`  and ${plural(more, "more agent")}`, "dim")]] : []),
@@ -152,6 +164,8 @@ export function createCommands({ app, feed, program, tools, later, isBusy, leave
 }
 
 const MAX_COSTS = 12;
+/** A narrower terminal has no room for aligned figures. */
+const NARROW = 60;
 
 type Help = readonly (readonly [string, string])[];
 
@@ -190,6 +204,10 @@ function silently(action: () => void): HostCommand["run"] {
     action();
     return "";
   };
+}
+
+function inSentenceCase(text: string): string {
+  return `${text.slice(0, 1).toUpperCase()}${text.slice(1)}`;
 }
 
 /** Formats the time since an event: `7200000` becomes `2 h ago`. */

@@ -172,6 +172,18 @@ describe("a command's text", () => {
   });
 });
 
+it("/cost breaks lines between words on a narrow terminal, and shows every agent's tokens", async () => {
+  const terminal = await openTestTerminal({ columns: 34 });
+  terminal.happen(started());
+  await terminal.waitFor("Esc interrupts");
+  terminal.type("/cost");
+  terminal.press("enter");
+  await terminal.waitFor("read from the cache");
+  const rows = terminal.printed.split("\n");
+  expect(rows.filter((row) => row.length > 33)).toEqual([]);
+  expect(terminal.printed).toMatch(/^ {2}Explore +0 tokens/m);
+});
+
 it("/help lists every key that the main screen has", async () => {
   const terminal = await openTestTerminal({ rows: 60 });
   terminal.type("/help");

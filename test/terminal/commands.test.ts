@@ -147,7 +147,7 @@ describe.skipIf(!hasTmux)("commands", () => {
     await say(terminal, "/model large");
     await terminal.waitFor("claude-opus");
     await say(terminal, "/rewind");
-    await terminal.waitFor("go back to an earlier prompt");
+    await terminal.waitFor("Go back to an earlier prompt");
     await terminal.press("Enter");
     const asked = await terminal.waitFor("Go back to “Second prompt”?");
     expect(asked).toMatch(/› r Go back and restore 1 file\n {2}k Go back and keep the file as it is\n {2}c Cancel\n/);
@@ -158,7 +158,7 @@ describe.skipIf(!hasTmux)("commands", () => {
     await terminal.waitFor((screen) => !screen.includes("Go back to “Second prompt”?"));
     expect(existsSync(file)).toBe(true);
     await say(terminal, "/rewind");
-    await terminal.waitFor("go back to an earlier prompt");
+    await terminal.waitFor("Go back to an earlier prompt");
     await terminal.press("Enter");
     await terminal.waitFor("Go back to “Second prompt”?");
     await terminal.press("r");
@@ -182,7 +182,7 @@ describe.skipIf(!hasTmux)("commands", () => {
     await retinue(["-p", "First prompt"], { ...place, server });
     const terminal = await openTerminal(server, place);
     await say(terminal, "/resume");
-    await terminal.waitFor("continue an earlier session");
+    await terminal.waitFor("Continue an earlier session");
     await terminal.press("Enter");
     await terminal.waitFor("First answer.");
     await terminal.type("/gre");

@@ -23,7 +23,7 @@ describe.skipIf(!hasTmux)("with --plain", () => {
     await say(terminal, "/permissions");
     await answer(
       terminal,
-      /change the permission mode, or list the rules\n1: rules, list the rules in force\n2: default, .*, current\n/,
+      /Change the permission mode, or list the rules\n1: rules, list the rules in force\n2: default, .*, current\n/,
       "5",
     );
     const asked = await terminal.waitFor("Run every call without asking?");
@@ -36,7 +36,7 @@ describe.skipIf(!hasTmux)("with --plain", () => {
     await answer(terminal, /\n1: Explore, .*/, "1");
     await terminal.waitFor(/Explore[\s\S]*built-in[\s\S]*tools/);
     await say(terminal, "/resume");
-    await answer(terminal, /continue an earlier session\n1: First prompt, /, "nothing like it");
+    await answer(terminal, /Continue an earlier session\n1: First prompt, /, "nothing like it");
     await terminal.waitFor("Nothing matches nothing like it.");
     await answer(terminal, "Nothing matches", "1");
     await terminal.waitFor(/session \S+[\s\S]*You: First prompt/);
