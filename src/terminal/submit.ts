@@ -170,8 +170,8 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     // Files on a server are unknown.
     if (files.length === 0 || files.includes(name) || files.includes(`${name}/`)) return;
     const [meant] = nearest(name, app.host?.facts.agents ?? []);
-    const cure = meant === undefined ? "" : ` Did you mean @${meant}?`;
-    app.say(`No agent or file is called ${name}, so the main agent got the prompt unchanged.${cure}`, "warn");
+    const hint = meant === undefined ? "" : ` Did you mean @${meant}?`;
+    app.say(`No agent or file is called ${name}, so the main agent got the prompt unchanged.${hint}`, "warn");
   }
 
   return {
