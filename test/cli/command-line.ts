@@ -43,13 +43,20 @@ export interface StartOptions extends Place {
 }
 
 export function startRetinue(words: readonly string[], options: StartOptions): ChildProcessWithoutNullStreams {
-  const { cwd, program = join(dist, "cli.cjs"), uid, through = [] } = options;
-  const [file = "", ...rest] = [...through, process.execPath, program, ...words];
+  const { cwd, program, uid, through = [] } = options;
+  const node = program === undefined ? nodeFor(words) : [program];
+  const [file = "", ...rest] = [...through, process.execPath, ...node, ...words];
   const child = spawn(file, rest, { cwd, uid, gid: uid, env: environmentFor(options) });
   onTestFinished(() => {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
   });
   return child;
+}
+
+/** Returns Node's arguments for the built program. */
+function nodeFor([command = ""]: readonly string[]): readonly string[] {
+  const isServing = command === "serve" || command === "worker";
+  return [...(isServing ? ["--require", join(import.meta.dirname, "keep-compiled.cjs")] : []), join(dist, "cli.cjs")];
 }
 
 function environmentFor({ home, server, environment }: StartOptions): NodeJS.ProcessEnv {
