@@ -1,10 +1,13 @@
 // Runs the built program's commands in one process, one after another, because starting a process takes longer than
 // most commands. Every command loads the bundle again, so that none sees state that another one left in memory.
+// Also runs programs that use the library, which they share.
 
+import { Console } from "node:console";
 import { readdirSync, readFileSync } from "node:fs";
 import { createRequire } from "node:module";
 import { join } from "node:path";
 import { Readable, Writable } from "node:stream";
+import { pathToFileURL } from "node:url";
 import { Script } from "node:vm";
 
 const directory = process.argv[2];
@@ -28,7 +31,7 @@ process.removeAllListeners("warning").on("warning", ({ name, message }) => {
   text.stderr += `(node) ${name}: ${message}\n`;
 });
 
-async function run({ words, cwd, environment, input }) {
+async function run({ words, program, cwd, environment, input }) {
   for (const name of Object.keys(process.env)) delete process.env[name];
   Object.assign(process.env, environment);
   process.chdir(cwd);
@@ -36,9 +39,14 @@ async function run({ words, cwd, environment, input }) {
   const listeners = listenersOfProcess();
   text = { stdout: "", stderr: "" };
   for (const name of ["stdout", "stderr"]) replace(name, collect(text, name));
+  globalThis.console = new Console(process.stdout, process.stderr);
   replace("stdin", Readable.from(input === "" ? [] : [Buffer.from(input)]));
   const code = await new Promise((exit) => {
     process.exit = exit;
+    if (program !== undefined) {
+      runProgram(program, exit);
+      return;
+    }
     const name = ["serve", "worker"].includes(words[0]) ? "serve" : "run";
     bundles[name].start(load(name), words);
   });
@@ -48,6 +56,25 @@ async function run({ words, cwd, environment, input }) {
     process.off(event, listener);
   }
   return { code: code ?? 0, signal: null, ...text };
+}
+
+/** Imports a program. It ends when nothing is left for its event loop to wait for, as it would in a process of its own. */
+function runProgram(program, exit) {
+  let code = 13;
+  process.channel.unref();
+  process.once("beforeExit", () => {
+    process.channel.ref();
+    exit(process.exitCode ?? code);
+  });
+  import(pathToFileURL(program).href).then(
+    () => {
+      code = 0;
+    },
+    (error) => {
+      code = 1;
+      console.error(error);
+    },
+  );
 }
 
 /** Loads a bundle again, although V8 compiles the bundle only once. */

@@ -88,27 +88,31 @@ export async function retinueProcess(words: readonly string[], options: StartOpt
 export async function retinue(words: readonly string[], options: StartOptions): Promise<Ended> {
   if (options.program ?? options.through ?? options.uid) return retinueProcess(words, options);
   const { cwd, input } = options;
-  return runInHost({ words, cwd, environment: environmentFor(options), input });
+  return runInHost({ words, cwd, environment: environmentFor(options), input: input ?? "" });
 }
 
 const idleHosts: ChildProcess[] = [];
 
 export interface HostedCommand {
-  readonly words: readonly string[];
+  readonly words?: readonly string[];
+  /** JavaScript file to run instead of a command. */
+  readonly program?: string;
   readonly cwd: string;
   readonly environment: NodeJS.ProcessEnv;
   /** Content of standard input; empty by default. */
-  readonly input?: string | undefined;
+  readonly input?: string;
 }
 
-/** Runs a command in a process that has run others before (command-host.mjs). */
-export async function runInHost({ words, cwd, environment, input = "" }: HostedCommand): Promise<Ended> {
+/** Runs a command or a program in a process that has run others before (command-host.mjs). */
+export async function runInHost(command: HostedCommand): Promise<Ended> {
   const host = idleHosts.pop() ?? startHost();
   const run = new Promise<Ended>((settle, reject) => {
     host.once("message", settle);
-    host.once("exit", () => reject(new Error(`The process that ran ${JSON.stringify(words)} has ended.`)));
+    host.once("exit", () =>
+      reject(new Error(`The process that ran ${command.program ?? command.words?.join(" ")} has ended.`)),
+    );
   });
-  host.send({ words, cwd, environment, input });
+  host.send({ input: "", ...command });
   let isDone = false;
   onTestFinished(() => {
     if (!isDone) host.kill("SIGKILL");

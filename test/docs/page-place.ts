@@ -11,9 +11,9 @@ import { repository } from "./repository.ts";
 /** Environment in which the examples of one page run: a repository, a home directory, and `retinue` in PATH. */
 export interface PagePlace {
   readonly settingsFile: string;
-  /** Runs a program as a reader of the page would. */
-  run(program: readonly string[], directive: Directive): Promise<Printed>;
-  /** Runs the lines of a shell block. Starts a shell only if a line is more than a Retinue command. */
+  /** Runs a JavaScript file as a reader of the page would, but in a process that has run others before. */
+  runProgram(file: string, directive: Directive): Promise<Printed>;
+  /** Runs the lines of a shell block. Starts a shell only for lines that are more than a Retinue command. */
   runLines(lines: string, directive: Directive): Promise<Printed>;
   /** Returns the text with the directive's session id replaced by the newest session's id. */
   fill(text: string, directive: Directive): string;
@@ -64,13 +64,8 @@ export function createPagePlace(): PagePlace {
 
   return {
     settingsFile,
-    run: (program, directive) => withProvider(directive, (place) => startProgram(program, place)),
-    runLines: (lines, directive) =>
-      withProvider(directive, (place) => {
-        const commands = commandsIn(lines);
-        if (commands !== undefined) return runCommands(commands, place);
-        return startProgram(["bash", "-euo", "pipefail", "-c", lines], place);
-      }),
+    runProgram: (program, directive) => withProvider(directive, (place) => runInHost({ program, ...place })),
+    runLines: (lines, directive) => withProvider(directive, (place) => runParts(partsOf(lines), place)),
     fill: (text, { session }) => {
       if (session === undefined) return text;
       const newest = listSessions({ home })[0];
@@ -95,18 +90,35 @@ interface Surroundings {
 const WORD = /[\w./:=,@+-]+|"[^"$`\\!]*"|'[^']*'/g;
 const COMMAND = new RegExp(`^retinue(?: (?:${WORD.source}))*$`);
 
-/** Returns the words of each line, without `retinue`; undefined if a line is more than a single Retinue command. */
-function commandsIn(lines: string): readonly (readonly string[])[] | undefined {
-  const commands = lines.split("\n");
-  if (!commands.every((line) => COMMAND.test(line))) return undefined;
-  return commands.map((line) => (line.match(WORD) ?? []).slice(1).map((word) => word.replace(/^(["'])(.*)\1$/, "$2")));
+/** A single Retinue command, or lines for a shell. */
+type Part = { readonly words: readonly string[] } | { readonly lines: string };
+
+/** Matches lines that affect the lines below them: variables, functions, processes in the background. */
+const SHELL_STATE = /^(?:export|umask|cd|wait)\b|^\w+=|\(\) \{|[&|\\]$/m;
+
+/** Separates the Retinue commands at the beginning and at the end of a block from the lines between them. */
+function partsOf(block: string): readonly Part[] {
+  const lines = block.split("\n");
+  const isCommand = (line: string): boolean => COMMAND.test(line);
+  const first = lines.findIndex((line) => !isCommand(line));
+  if (first === -1) return lines.map(commandIn);
+  const end = lines.findLastIndex((line) => !isCommand(line)) + 1;
+  const between = lines.slice(first, end).join("\n");
+  if (SHELL_STATE.test(between)) return [{ lines: block }];
+  return [...lines.slice(0, first).map(commandIn), { lines: between }, ...lines.slice(end).map(commandIn)];
 }
 
-/** Runs commands one after another, until one of them fails, in a process that has run others before. */
-async function runCommands(commands: readonly (readonly string[])[], place: Surroundings): Promise<Printed> {
+function commandIn(line: string): Part {
+  return { words: (line.match(WORD) ?? []).slice(1).map((word) => word.replace(/^(["'])(.*)\1$/, "$2")) };
+}
+
+/** Runs the parts one after another, until one of them fails. Commands run in a process that has run others before. */
+async function runParts(parts: readonly Part[], place: Surroundings): Promise<Printed> {
   let all: Printed = { code: 0, stdout: "", stderr: "" };
-  for (const words of commands) {
-    const { code, stdout, stderr } = await runInHost({ words, ...place });
+  for (const part of parts) {
+    const { code, stdout, stderr } = await ("words" in part
+      ? runInHost({ ...part, ...place })
+      : startProgram(["bash", "-euo", "pipefail", "-c", part.lines], place));
     all = { code, stdout: all.stdout + stdout, stderr: all.stderr + stderr };
     if (code !== 0) break;
   }

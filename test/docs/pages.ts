@@ -76,7 +76,7 @@ export function checkPages(pages: readonly Page[]): void {
         } else if (language === "ts") {
           const program = programName(name, block);
           expect(programs.problems.get(program)).toEqual([]);
-          last = await place.run([process.execPath, programs.fileOf(program)], directive);
+          last = await place.runProgram(programs.fileOf(program), directive);
           expect(last, last.stderr).toMatchObject({ code: directive.exit });
         } else if (language === "jsonc") {
           const home = directive.use ? dirname(place.settingsFile) : mkdtempSync(join(directory, "home-"));
