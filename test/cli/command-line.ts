@@ -42,15 +42,21 @@ export interface StartOptions extends Place {
   readonly through?: readonly string[];
 }
 
+/** Starts a process that is ended after the test. */
 export function startRetinue(words: readonly string[], options: StartOptions): ChildProcessWithoutNullStreams {
-  const { cwd, program, uid, through = [] } = options;
-  const node = program === undefined ? nodeFor(words) : [program];
-  const [file = "", ...rest] = [...through, process.execPath, ...node, ...words];
-  const child = spawn(file, rest, { cwd, uid, gid: uid, env: environmentFor(options) });
+  const child = spawnRetinue(words, options);
   onTestFinished(() => {
     if (child.exitCode === null && child.signalCode === null) child.kill("SIGKILL");
   });
   return child;
+}
+
+/** Starts a process that the caller ends. */
+export function spawnRetinue(words: readonly string[], options: StartOptions): ChildProcessWithoutNullStreams {
+  const { cwd, program, uid, through = [] } = options;
+  const node = program === undefined ? nodeFor(words) : [program];
+  const [file = "", ...rest] = [...through, process.execPath, ...node, ...words];
+  return spawn(file, rest, { cwd, uid, gid: uid, env: environmentFor(options) });
 }
 
 /** Returns Node's arguments for the built program. */

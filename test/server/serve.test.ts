@@ -1,17 +1,60 @@
 import { spawnSync } from "node:child_process";
 import { generateKeyPairSync } from "node:crypto";
 import { once } from "node:events";
-import { chmodSync, existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { createServer } from "node:http";
 import { get } from "node:https";
 import type { AddressInfo } from "node:net";
+import { tmpdir } from "node:os";
 import { join } from "node:path";
-import { describe, expect, it, onTestFinished } from "vitest";
+import { afterAll, beforeAll, describe, expect, it, onTestFinished } from "vitest";
 import { parseServe } from "../../src/cli/commands/serve.ts";
 import type { SessionInfo } from "../../src/protocol/index.ts";
 import { said, sendTo, updateOf } from "../../src/server/server.test-support.ts";
-import { createPlace, retinue, retinueProcess, serve, startRetinue } from "../cli/command-line.ts";
+import { createPlace, ended, retinue, retinueProcess, serve, spawnRetinue, startRetinue } from "../cli/command-line.ts";
 import { serveProcess } from "./serve-process.ts";
+
+/** Started before the other tests, because the commands wait for an answer for ten seconds. */
+let silent: Awaited<ReturnType<typeof askSilentServer>>;
+beforeAll(async () => {
+  silent = await askSilentServer();
+});
+afterAll(() => silent.close());
+
+async function askSilentServer() {
+  const base = realpathSync(mkdtempSync(join(tmpdir(), "retinue-silent-")));
+  const place = { cwd: base, home: join(base, "home") };
+  const session = { id: "01m7silent", worker: "w", cwd: base, state: "running", updatedAt: 1, turns: 1 };
+  const http = createServer((request, response) => {
+    // Other requests are never answered, as if the process were suspended.
+    if (request.url === "/session") response.end(JSON.stringify([{ ...session, approvals: 0 }]));
+  });
+  await once(http.listen(0, "127.0.0.1"), "listening");
+  const server = ["--server", `http://127.0.0.1:${(http.address() as AddressInfo).port}`];
+  const commands = [
+    spawnRetinue(["approvals", "list", ...server], place),
+    spawnRetinue(["message", session.id, "Hi", ...server], place),
+  ] as const;
+  const answers = Promise.all(commands.map(ended));
+  return {
+    answers,
+    close: () => {
+      for (const child of commands) child.kill("SIGKILL");
+      http.closeAllConnections();
+      http.close();
+      rmSync(base, { recursive: true, force: true, maxRetries: 5 });
+    },
+  };
+}
 
 describe("retinue serve", () => {
   it("prints the link, the served directories and the token's file, and ends on a signal", async () => {
@@ -172,29 +215,6 @@ describe("the token for other programs", () => {
 });
 
 describe("the command line", () => {
-  it("says that a server does not answer, and that it has not confirmed a message", async () => {
-    const place = createPlace();
-    const session = { id: "01m7silent", worker: "w", cwd: place.cwd, state: "running", updatedAt: 1, turns: 1 };
-    const http = createServer((request, response) => {
-      // Other requests are never answered, as if the process were suspended.
-      if (request.url === "/session") response.end(JSON.stringify([{ ...session, approvals: 0 }]));
-    });
-    http.listen(0, "127.0.0.1");
-    await once(http, "listening");
-    onTestFinished(() => {
-      http.closeAllConnections();
-      http.close();
-    });
-    const url = `http://127.0.0.1:${(http.address() as AddressInfo).port}`;
-    const [listed, sent] = await Promise.all([
-      retinue(["approvals", "list", "--server", url], place),
-      retinue(["message", session.id, "Hi", "--server", url], place),
-    ]);
-    expect(listed).toMatchObject({ code: 3, stderr: expect.stringContaining("has not answered within 10 seconds") });
-    expect(sent).toMatchObject({ code: 3 });
-    expect(sent.stdout + sent.stderr).toContain("The message was sent, but is not confirmed.");
-  });
-
   it("distinguishes idle from working sessions, and includes the server in the commands that it suggests", async () => {
     const place = createPlace();
     const server = await serveProcess(place);
@@ -229,5 +249,12 @@ describe("the command line", () => {
     expect(await run("ps", ...option)).toMatch(
       /^retinue: The server at .* can't be reached \(ECONNREFUSED\)\. Check that it is running/,
     );
+  });
+
+  it("says that a server does not answer, and that it has not confirmed a message", async () => {
+    const [listed, sent] = await silent.answers;
+    expect(listed).toMatchObject({ code: 3, stderr: expect.stringContaining("has not answered within 10 seconds") });
+    expect(sent).toMatchObject({ code: 3 });
+    expect(`${sent?.stdout}${sent?.stderr}`).toContain("The message was sent, but is not confirmed.");
   });
 });
