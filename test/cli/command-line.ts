@@ -1,12 +1,12 @@
-import { type ChildProcess, type ChildProcessWithoutNullStreams, fork, spawn } from "node:child_process";
+import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join, resolve } from "node:path";
+import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, createApiServer, type Script } from "../../src/testing/index.ts";
+import { dist, type Ended, type HostedCommand, startInHost } from "./hosted-command.ts";
 
-/** Directory of the built program. */
-export const dist = resolve(import.meta.dirname, "../../dist");
+export { dist, type Ended, type HostedCommand };
 
 export interface Place {
   readonly home: string;
@@ -75,13 +75,6 @@ function environmentFor({ home, server, environment }: StartOptions): NodeJS.Pro
   };
 }
 
-export interface Ended {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
-
 /** Runs a command in a separate process. */
 export async function retinueProcess(words: readonly string[], options: StartOptions): Promise<Ended> {
   const child = startRetinue(words, options);
@@ -94,47 +87,14 @@ export async function retinueProcess(words: readonly string[], options: StartOpt
 export async function retinue(words: readonly string[], options: StartOptions): Promise<Ended> {
   if (options.program ?? options.through ?? options.uid) return retinueProcess(words, options);
   const { cwd, input } = options;
-  return runInHost({ words, cwd, environment: environmentFor(options), input: input ?? "" });
-}
-
-const idleHosts: ChildProcess[] = [];
-
-export interface HostedCommand {
-  readonly words?: readonly string[];
-  /** JavaScript file to run instead of a command. */
-  readonly program?: string;
-  readonly cwd: string;
-  readonly environment: NodeJS.ProcessEnv;
-  /** Content of standard input; empty by default. */
-  readonly input?: string;
+  return runInHost({ words, cwd, environment: environmentFor(options), input });
 }
 
 /** Runs a command or a program in a process that has run others before (command-host.mjs). */
 export async function runInHost(command: HostedCommand): Promise<Ended> {
-  const host = idleHosts.pop() ?? startHost();
-  const run = new Promise<Ended>((settle, reject) => {
-    host.once("message", settle);
-    host.once("exit", () =>
-      reject(new Error(`The process that ran ${command.program ?? command.words?.join(" ")} has ended.`)),
-    );
-  });
-  host.send({ input: "", ...command });
-  let isDone = false;
-  onTestFinished(() => {
-    if (!isDone) host.kill("SIGKILL");
-  });
-  const ended = await run;
-  isDone = true;
-  host.removeAllListeners("exit");
-  idleHosts.push(host);
+  const { ended, kill } = startInHost(command);
+  onTestFinished(kill);
   return ended;
-}
-
-function startHost(): ChildProcess {
-  const host = fork(join(import.meta.dirname, "command-host.mjs"), [dist], { execArgv: [] });
-  host.unref();
-  host.channel?.unref();
-  return host;
 }
 
 export function ended(child: ChildProcessWithoutNullStreams): Promise<Ended> {

@@ -1,8 +1,8 @@
 import { expect, it } from "vitest";
-import { abortFamilyQuickly, familyWays } from "../torture/abort.ts";
+import { abortFamilyQuickly } from "../torture/abort.ts";
 
 it("no process of any agent survives, no matter how the main agent ends", async () => {
   const report = await abortFamilyQuickly({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
-  expect(report).toMatchObject({ passed: familyWays.length, run: familyWays.length, firstFailure: undefined });
-  expect(report.work["processes"]).toBeGreaterThanOrEqual(4 * familyWays.length);
+  expect(report).toMatchObject({ passed: 2, run: 2, firstFailure: undefined });
+  expect(report.work["processes"]).toBeGreaterThanOrEqual(8);
 }, 60_000);

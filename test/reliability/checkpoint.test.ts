@@ -96,7 +96,7 @@ it("a checkpoint restores the same thread as the lines, byte for byte", async ()
         place.remove();
       }
     }),
-    { numRuns: 30, seed: 5 },
+    { numRuns: 12, seed: 5 },
   );
 });
 

@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { join } from "node:path";
+import { type Ended, startInHost } from "../cli/hosted-command.ts";
 import { MARK, type Place } from "./place.ts";
 
 export interface CommandLine {
@@ -12,19 +13,14 @@ export interface CommandLine {
   told(text: string): Promise<void>;
 }
 
-export interface Ended {
-  readonly code: number | null;
-  readonly signal: NodeJS.Signals | null;
-  readonly stdout: string;
-  readonly stderr: string;
-}
+export type { Ended };
 
 export interface CommandLineOptions {
   readonly place: Place;
   /** Address of the model API server. */
   readonly url: string;
   readonly args: readonly string[];
-  readonly environment?: Readonly<Record<string, string>>;
+  readonly environment?: Readonly<Record<string, string>> | undefined;
   /** Command that starts the program, such as strace with its options. */
   readonly under?: readonly string[];
 }
@@ -37,15 +33,7 @@ export function startCommandLine({ place, url, args, environment, under = [] }: 
   const [program = "", ...rest] = [...under, process.execPath, cliPath, ...args];
   const child = spawn(program, rest, {
     cwd: place.cwd,
-    env: {
-      PATH: process.env["PATH"],
-      HOME: place.root,
-      RETINUE_HOME: place.home,
-      ANTHROPIC_BASE_URL: url,
-      ANTHROPIC_API_KEY: "key-of-the-test",
-      [MARK]: place.mark,
-      ...environment,
-    },
+    env: environmentFor({ place, url, environment }),
     stdio: ["ignore", "pipe", "pipe"],
   });
   const text = { stdout: "", stderr: "" };
@@ -82,5 +70,31 @@ export function startCommandLine({ place, url, args, environment, under = [] }: 
         look();
         void ended.then(({ stderr }) => reject(new Error(`It ended without "${wanted}": ${stderr}`)));
       }),
+  };
+}
+
+/**
+ * Runs `retinue` to its end in a process that has run other commands before, because a new process takes longer to start
+ * than most commands to run. RETINUE_CLI may be another version of the program, so it gets a process of its own.
+ */
+export function runCommandLine(options: Omit<CommandLineOptions, "under">): Promise<Ended> {
+  if (process.env["RETINUE_CLI"] !== undefined) return startCommandLine(options).ended;
+  const { place, args } = options;
+  return startInHost({ words: args, cwd: place.cwd, environment: environmentFor(options) }).ended;
+}
+
+function environmentFor({
+  place,
+  url,
+  environment,
+}: Pick<CommandLineOptions, "place" | "url" | "environment">): NodeJS.ProcessEnv {
+  return {
+    PATH: process.env["PATH"],
+    HOME: place.root,
+    RETINUE_HOME: place.home,
+    ANTHROPIC_BASE_URL: url,
+    ANTHROPIC_API_KEY: "key-of-the-test",
+    [MARK]: place.mark,
+    ...environment,
   };
 }

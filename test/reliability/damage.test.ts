@@ -5,7 +5,7 @@ import { fold, initialState, type LoopState, next } from "../../src/loop/index.t
 import { createApiServer, messagesOf } from "../../src/testing/index.ts";
 import { readTranscript } from "../../src/transcript/index.ts";
 import { damage } from "../torture/damage.ts";
-import { startCommandLine } from "./command-line.ts";
+import { runCommandLine } from "./command-line.ts";
 import { createPlace, transcriptPath } from "./place.ts";
 import { planWork, workFlags } from "./work-script.ts";
 
@@ -20,7 +20,7 @@ it("a session continues with all messages if its head line is lost or a property
   const server = await createApiServer({ script: planWork(place, { random: () => 0, steps: 3 }) });
   try {
     const start = (...args: string[]) =>
-      startCommandLine({ place, url: server.url, args: ["-p", ...args, ...workFlags] }).ended;
+      runCommandLine({ place, url: server.url, args: ["-p", ...args, ...workFlags] });
     await start("Do the work.", "--max-turns", "2");
     const transcript = transcriptPath(place) ?? "";
     const lines = readFileSync(transcript, "utf8").split("\n");

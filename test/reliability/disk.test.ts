@@ -3,7 +3,7 @@ import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createApiServer } from "../../src/testing/index.ts";
 import { canMount, fill, fullDisk, withSmallDisk } from "../torture/disk.ts";
-import { startCommandLine } from "./command-line.ts";
+import { runCommandLine, startCommandLine } from "./command-line.ts";
 import { createPlace, type Place, transcriptPath } from "./place.ts";
 
 const mounts = canMount();
@@ -51,7 +51,7 @@ describe("the state directory", () => {
   async function run(place: Place) {
     const server = await createApiServer({ script: () => ({ content: "Hello." }) });
     try {
-      return await startCommandLine({ place, url: server.url, args: ["-p", "Hello?"] }).ended;
+      return await runCommandLine({ place, url: server.url, args: ["-p", "Hello?"] });
     } finally {
       await server.close();
     }

@@ -1,6 +1,6 @@
 import { existsSync } from "node:fs";
 import { expect, it } from "vitest";
-import { hugeOutput } from "../torture/huge-output.ts";
+import { hugeOutputsTogether } from "../torture/huge-output.ts";
 
 const hasProc = existsSync("/proc/self/status");
 if (!hasProc)
@@ -9,7 +9,7 @@ if (!hasProc)
 it.runIf(hasProc)(
   "huge output is truncated with a note, within 100 MB of memory",
   async () => {
-    const report = await hugeOutput({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
+    const report = await hugeOutputsTogether({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
     expect(report).toMatchObject({ firstFailure: undefined, work: { floods: 7 } });
   },
   90_000,

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync } from "node:fs";
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import type { Line } from "../../src/protocol/index.ts";
@@ -16,14 +25,18 @@ export interface Place {
 /** A variable that commands get from Retinue. */
 export const MARK = "XDG_MENU_PREFIX";
 
-export function createPlace(): Place {
+/** Creates a place where commands run without a sandbox, because starting it takes longer than most of them. */
+export function createPlace({ sandbox = "off" }: { readonly sandbox?: "off" | "auto" } = {}): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-reliability-")));
   const cwd = join(root, "work");
   mkdirSync(cwd);
+  const home = join(root, "home");
+  mkdirSync(home, { mode: 0o700 });
+  writeFileSync(join(home, "settings.json"), JSON.stringify({ sandbox }));
   return {
     mark: basename(root),
     root,
-    home: join(root, "home"),
+    home,
     cwd,
     remove: () => rmSync(root, { recursive: true, force: true }),
   };

@@ -1,7 +1,7 @@
 import { existsSync, readdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { basename, dirname, join } from "node:path";
 import { createApiServer } from "../../src/testing/index.ts";
-import { startCommandLine } from "../reliability/command-line.ts";
+import { runCommandLine } from "../reliability/command-line.ts";
 import { createPlace, sessionIdOf, transcriptPath } from "../reliability/place.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
 import { planWork, type Random, workFlags } from "../reliability/work-script.ts";
@@ -19,7 +19,7 @@ async function damageAndResume(seed: number): Promise<Verdict> {
   const server = await createApiServer({ script: planWork(place, { random, steps: 5 }) });
   try {
     const start = (args: readonly string[]) =>
-      startCommandLine({ place, url: server.url, args: ["-p", ...args, ...workFlags] }).ended;
+      runCommandLine({ place, url: server.url, args: ["-p", ...args, ...workFlags] });
     await start(["Do the work.", "--max-turns", String(2 + Math.floor(random() * 4))]);
     const transcript = transcriptPath(place) ?? "";
     const { name, bytes } = mutate(transcript, random);

@@ -5,7 +5,7 @@ import { createApiServer, messagesOf, type ToolPart } from "../../src/testing/in
 import { checkInvariants } from "../reliability/check-invariants.ts";
 import { startCommandLine } from "../reliability/command-line.ts";
 import { createPlace, type Place, transcriptPath } from "../reliability/place.ts";
-import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
+import { type Campaign, type CampaignOptions, type CampaignReport, runSeeds, type Verdict } from "./campaign.ts";
 
 interface Flood {
   readonly name: string;
@@ -19,8 +19,8 @@ const allowedMegabytes = 100;
 
 const floods: readonly Flood[] = [
   {
-    name: "200 MB of output",
-    call: { tool: "Bash", input: { command: "yes | head -c 200000000" } },
+    name: "150 MB of output",
+    call: { tool: "Bash", input: { command: "yes | head -c 150000000" } },
     says: /left out|omitted|whole output|\.txt/,
   },
   {
@@ -52,43 +52,50 @@ const floods: readonly Flood[] = [
       ftruncateSync(descriptor, 1024 ** 3);
       closeSync(descriptor);
     },
-    call: { tool: "Grep", input: { pattern: "needle" } },
+    call: { tool: "Grep", input: { pattern: "thimble" } },
     says: /[Nn]o (match|files|hits)|nothing/,
   },
   {
     name: "100,000 hits",
     prepare: ({ cwd }) =>
       void spawnSync("bash", ["-c", "yes needle in a line of hay | head -n 100000 > hay.txt"], { cwd }),
-    call: { tool: "Grep", input: { pattern: "needle", output_mode: "content" } },
+    call: { tool: "Grep", input: { pattern: "needle", path: "hay.txt", output_mode: "content" } },
     says: /needle/,
   },
 ];
 
 /** Q13: huge outputs are truncated, with a note, and use at most 100 MB more memory than a run without them. */
-export const hugeOutput: Campaign = async (options) => {
-  const quiet = await highestMemory({ name: "nothing", call: { tool: "LS", input: { path: "." } }, says: /./ });
+export const hugeOutput: Campaign = (options) =>
+  flood(
+    options,
+    floods.map((each) => [each]),
+  );
+
+/** All huge outputs in one session. Together, they may not use more memory than each by itself. */
+export const hugeOutputsTogether: Campaign = (options) => flood(options, [floods]);
+
+async function flood(options: CampaignOptions, sessions: readonly (readonly Flood[])[]): Promise<CampaignReport> {
+  const quiet = await highestMemory([{ name: "nothing", call: { tool: "LS", input: { path: "." } }, says: /./ }]);
   return runSeeds(
-    { ...options, seed: 0, count: floods.length },
+    { ...options, seed: 0, count: sessions.length },
     async (index) => {
-      const flood = floods[index] as Flood;
-      const { megabytes, violations } = await highestMemory(flood);
+      const session = sessions[index] ?? [];
+      const { megabytes, violations } = await highestMemory(session);
       const more = Math.round(megabytes - quiet.megabytes);
+      const names = session.map(({ name }) => name).join(", ");
       const all = [...quiet.violations, ...violations];
-      if (more > allowedMegabytes) all.push(`${more} MB more than without it`);
-      return {
-        violations: all.map((text) => `${flood.name}: ${text}`),
-        work: { floods: 1, [`MB by ${flood.name}`]: more },
-      } satisfies Verdict;
+      if (more > allowedMegabytes) all.push(`${names}: ${more} MB more than without it`);
+      return { violations: all, work: { floods: session.length, [`MB by ${names}`]: more } } satisfies Verdict;
     },
     { workers: 1 },
   );
-};
+}
 
-async function highestMemory({ prepare, call, says }: Flood): Promise<{ megabytes: number; violations: string[] }> {
+async function highestMemory(session: readonly Flood[]): Promise<{ megabytes: number; violations: string[] }> {
   const place = createPlace();
-  prepare?.(place);
+  for (const { prepare } of session) prepare?.(place);
   const server = await createApiServer({
-    script: [{ content: ["Now.", call] }, { content: "All done." }],
+    script: [...session.map(({ call }) => ({ content: ["Now.", call] })), { content: "All done." }],
   });
   try {
     const args = ["-p", "Flood me.", "--permission-mode", "bypassPermissions"];
@@ -102,9 +109,12 @@ async function highestMemory({ prepare, call, says }: Flood): Promise<{ megabyte
     const violations = code === 0 ? [] : [`exit code ${code}: ${stderr}`];
     const transcript = transcriptPath(place) ?? "";
     violations.push(...checkInvariants({ place, transcript, requests: server.requests, ends: "done" }).violations);
-    const [result] = messagesOf(await server.waitForRequest(2)).at(-1)?.toolResults ?? [];
-    if (result === undefined || !says.test(result.text)) violations.push(`said ${result?.text.slice(-300)}`);
-    if ((result?.text.length ?? 0) > 40_000) violations.push(`gave the model ${result?.text.length} characters`);
+    for (const [index, { name, says }] of session.entries()) {
+      const [result] = messagesOf(await server.waitForRequest(index + 2)).at(-1)?.toolResults ?? [];
+      const { text } = result ?? { text: "" };
+      if (!says.test(text)) violations.push(`${name}: said ${text.slice(-300)}`);
+      if (text.length > 40_000) violations.push(`${name}: gave the model ${text.length} characters`);
+    }
     if (kilobytes === 0) violations.push("its memory was not measured");
     return { megabytes: kilobytes / 1024, violations };
   } finally {

@@ -1,7 +1,7 @@
 import { setTimeout as wait } from "node:timers/promises";
 import { type ApiServer, createApiServer } from "../../src/testing/index.ts";
 import { checkFamily } from "../reliability/check-family.ts";
-import { type Ended, startCommandLine } from "../reliability/command-line.ts";
+import { type Ended, runCommandLine, startCommandLine } from "../reliability/command-line.ts";
 import { planFamily, readFamily } from "../reliability/family.ts";
 import { createPlace, isDone, type Place, sessionIdOf, transcriptPath } from "../reliability/place.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
@@ -17,7 +17,7 @@ export const killFamily: Campaign = (options) => runSeeds(options, killAndResume
 
 async function killAndResume(seed: number): Promise<Verdict> {
   const random = seededRandom(seed);
-  const place = createPlace();
+  const place = createPlace({ sandbox: seed % 2 === 0 ? "auto" : "off" });
   const background = Math.floor(random() * 4);
   const server = await createApiServer({ script: planFamily({ random, children, steps, background }), seed });
   const lives: Ended[] = [];
@@ -68,8 +68,8 @@ async function live(place: Place, server: ApiServer, { kill, words = [] }: Life)
   const args = ["-p", ...task, "--allowed-tools", "Bash", "--output-format", "stream-json"];
   const before = server.requests.length;
   const already = countLines(place);
+  if (kill === undefined) return runCommandLine({ place, url: server.url, args });
   const { child, ended } = startCommandLine({ place, url: server.url, args });
-  if (kill === undefined) return ended;
   const over = new AbortController();
   void ended.then(() => over.abort());
   const moment = async (): Promise<void> => {
@@ -78,7 +78,7 @@ async function live(place: Place, server: ApiServer, { kill, words = [] }: Life)
       await wait(kill.delayMs);
       return;
     }
-    while (!over.signal.aborted && countLines(place) < already + kill.count) await wait(1);
+    while (!over.signal.aborted && countLines(place) < already + kill.count) await wait(5);
   };
   await Promise.race([ended, moment()]);
   child.kill("SIGKILL");

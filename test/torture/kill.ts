@@ -2,7 +2,7 @@ import { readFileSync } from "node:fs";
 import { setTimeout as wait } from "node:timers/promises";
 import { type ApiServer, createApiServer } from "../../src/testing/index.ts";
 import { checkInvariants } from "../reliability/check-invariants.ts";
-import { type Ended, startCommandLine } from "../reliability/command-line.ts";
+import { type Ended, runCommandLine, startCommandLine } from "../reliability/command-line.ts";
 import { createPlace, isDone, type Place, sessionIdOf, transcriptPath } from "../reliability/place.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
 import { FORBIDDEN, planWork, type Random, workFlags } from "../reliability/work-script.ts";
@@ -13,7 +13,7 @@ export const kill: Campaign = (options) => runSeeds(options, killAndResume);
 
 async function killAndResume(seed: number): Promise<Verdict> {
   const random = seededRandom(seed);
-  const place = createPlace();
+  const place = createPlace({ sandbox: seed % 2 === 0 ? "auto" : "off" });
   const steps = 4 + Math.floor(random() * 5);
   const server = await createApiServer({ script: planWork(place, { random, steps }), seed });
   const lives: Ended[] = [];
@@ -75,8 +75,8 @@ async function live(place: Place, server: ApiServer, { kill, words = [] }: Life)
   const task = transcript === undefined ? ["Do the work."] : ["--resume", sessionIdOf(transcript), ...words];
   const args = ["-p", ...task, ...workFlags, "--output-format", "stream-json"];
   const before = server.requests.length;
+  if (kill === undefined) return runCommandLine({ place, url: server.url, args });
   const { child, ended } = startCommandLine({ place, url: server.url, args });
-  if (kill === undefined) return ended;
   const over = new AbortController();
   void ended.then(() => over.abort());
   await Promise.race([ended, moment(kill, { place, server, before, signal: over.signal })]);

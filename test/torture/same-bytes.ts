@@ -1,5 +1,4 @@
 import { spawn } from "node:child_process";
-import { mkdirSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
 import { buildSync } from "esbuild";
@@ -14,7 +13,6 @@ import type { Campaign } from "./campaign.ts";
 /** A conversation that another process reads from the files yields the same request bytes, except for cache marks. */
 export const sameBytes: Campaign = async ({ seed, count }) => {
   const place = createPlace();
-  mkdirSync(place.home);
   const written: { id: string; hash: string; bytes: number }[] = [];
   for (const [index, conversation] of fc.sample(randomConversation, { seed, numRuns: count }).entries()) {
     written.push({ id: `s${index}`, ...(await write(place, `s${index}`, conversation)) });

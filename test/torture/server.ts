@@ -24,7 +24,6 @@ async function killServerAndWorker(seed: number): Promise<Verdict> {
   const there = createPlace();
   const here: Place = { ...there, home: join(there.root, "server"), cwd: join(there.root, "elsewhere") };
   mkdirSync(here.cwd);
-  mkdirSync(there.home);
   writeFileSync(join(there.home, "settings.json"), JSON.stringify({ permissions: rules, sandbox: "off" }));
   const steps = 4 + Math.floor(random() * 5);
   const api = await createApiServer({ script: planWork(there, { random, steps }), seed });

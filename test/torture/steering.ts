@@ -22,7 +22,7 @@ export const steering: Campaign = (options) => runSeeds(options, killWhileSteeri
 
 async function killWhileSteering(seed: number): Promise<Verdict> {
   const random = seededRandom(seed);
-  const place = createPlace();
+  const place = createPlace({ sandbox: seed % 2 === 0 ? "auto" : "off" });
   const background = Math.floor(random() * (children + 1));
   const server = await createApiServer({ script: planFamily({ random, children, steps, background }), seed });
   const person = new Person(place, random);
@@ -72,7 +72,7 @@ async function live(place: Place, server: ApiServer, { person, killAfterLines }:
   const over = new AbortController();
   void ended.then(() => over.abort());
   const killAt = countLines(place) + (killAfterLines ?? Number.POSITIVE_INFINITY);
-  const kill = setInterval(() => void (countLines(place) >= killAt && child.kill("SIGKILL")), 2);
+  const kill = setInterval(() => void (countLines(place) >= killAt && child.kill("SIGKILL")), 5);
   void ended.then(() => clearInterval(kill));
   while (!over.signal.aborted) {
     await person.act();

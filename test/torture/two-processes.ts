@@ -1,6 +1,6 @@
 import { createApiServer, messagesOf } from "../../src/testing/index.ts";
 import { checkInvariants } from "../reliability/check-invariants.ts";
-import { startCommandLine } from "../reliability/command-line.ts";
+import { runCommandLine, startCommandLine } from "../reliability/command-line.ts";
 import { createPlace, sessionIdOf, transcriptPath } from "../reliability/place.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
 import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
@@ -35,7 +35,11 @@ async function crowd(seed: number): Promise<Verdict> {
     const transcript = transcriptPath(place) ?? "";
     const resume = () => start("--resume", sessionIdOf(transcript)).ended;
 
-    const intruder = await resume();
+    const intruder = await runCommandLine({
+      place,
+      url: server.url,
+      args: ["-p", "--resume", sessionIdOf(transcript), ...workFlags],
+    });
     const refusal = /in use by process (\d+)/.exec(intruder.stderr);
     if (intruder.code === 0 || refusal?.[1] !== String(first.child.pid))
       violations.push(`no refusal: ${intruder.stderr}`);
@@ -43,7 +47,7 @@ async function crowd(seed: number): Promise<Verdict> {
     first.child.kill("SIGKILL");
     await first.ended;
     open();
-    const all = await Promise.all([resume(), resume(), resume(), resume()]);
+    const all = await Promise.all([resume(), resume(), resume()]);
     // A late process may find that the work is done and there is nothing to resume.
     const wrong = all.filter(({ code, stderr }) => code !== 0 && !/in use by process|There is no prompt/.test(stderr));
     violations.push(...wrong.map(({ code, stderr }) => `a resume ended with ${code}: ${stderr}`));

@@ -1,7 +1,7 @@
 import { spawnSync } from "node:child_process";
 import { type ApiServer, createApiServer } from "../../src/testing/index.ts";
 import { checkInvariants } from "../reliability/check-invariants.ts";
-import { type Ended, startCommandLine } from "../reliability/command-line.ts";
+import { type Ended, runCommandLine, startCommandLine } from "../reliability/command-line.ts";
 import { createPlace, isDone, type Place, sessionIdOf, transcriptPath } from "../reliability/place.ts";
 import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
@@ -68,5 +68,6 @@ interface Life {
 function live(place: Place, server: ApiServer, { words = [], under = [] }: Life): Promise<Ended> {
   const transcript = transcriptPath(place);
   const task = transcript === undefined ? ["Do the work."] : ["--resume", sessionIdOf(transcript)];
-  return startCommandLine({ place, url: server.url, args: ["-p", ...task, ...words, ...workFlags], under }).ended;
+  const options = { place, url: server.url, args: ["-p", ...task, ...words, ...workFlags] };
+  return under.length > 0 ? startCommandLine({ ...options, under }).ended : runCommandLine(options);
 }
