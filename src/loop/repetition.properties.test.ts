@@ -257,7 +257,7 @@ describe("a run", () => {
         // The last eight repetitions take at most 24 turns, and the warning comes with the third.
         expect(warnings.some((turn) => turn < end && turn > end - 24)).toBe(true);
       }),
-      { numRuns: 300 },
+      { numRuns: 120 },
     );
   });
 

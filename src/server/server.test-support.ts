@@ -16,13 +16,17 @@ export interface ServerPlace {
   readonly cwd: string;
 }
 
+/** Creates a workspace and a state directory. Commands run without a sandbox, because it takes longer than they do. */
 export function newPlace(): ServerPlace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-server-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
   const cwd = join(root, "work");
   mkdirSync(cwd);
   writeFileSync(join(cwd, "notes.txt"), "alpha\nbeta\n");
-  return { root, home: join(root, "home"), cwd };
+  const home = join(root, "home");
+  mkdirSync(home, { mode: 0o700 });
+  writeFileSync(join(home, "settings.json"), JSON.stringify({ sandbox: "off" }));
+  return { root, home, cwd };
 }
 
 export async function startApi(script: Script): Promise<ApiServer> {

@@ -69,7 +69,7 @@ const situation: fc.Arbitrary<{ definition: Partial<AgentDefinition>; change: Ch
     change: { ...change, ...(notes ? { memory: notes } : {}), ...(before ? { before: recordPolicy(before) } : {}) },
   }));
 
-const runs = { numRuns: 100 };
+const runs = { numRuns: 40 };
 
 describe("for any definition, parent and tier", () => {
   it("the pool stays within the parent's pool and, in the background, within the list of background tools", () => {
@@ -203,7 +203,7 @@ describe("for any call, down a tree of agents", () => {
         if (denied === -1) return;
         for (const each of line.slice(denied)) expect(effectOf(made, each)).toBe("deny");
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 
@@ -218,7 +218,7 @@ describe("for any call, down a tree of agents", () => {
           expect(severity[effectOf(made, each)]).toBeGreaterThanOrEqual(severity[effectOf(made, above)]);
         }
       }),
-      { numRuns: 100 },
+      { numRuns: 40 },
     );
   });
 });

@@ -70,7 +70,7 @@ describe("a session's view", () => {
           if (update.seq !== undefined) expect(foldSession(view, update)).toBe(view);
         }
       }),
-      { numRuns: 30 },
+      { numRuns: 15 },
     );
   });
 
@@ -97,7 +97,7 @@ describe("a session's view", () => {
           expect(agentOf(closeAgent(later, agentId), agentId)!.items.length).toBeLessThanOrEqual(2 * keep);
         }
       }),
-      { numRuns: 50 },
+      { numRuns: 25 },
     );
   });
 

@@ -109,7 +109,7 @@ describe("decide, for any call and policy,", () => {
         expect(decision.rule).not.toBe(undefined);
         expect(decide({ ...given, policy: structuredClone(given.policy) })).toEqual(decision);
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 
@@ -120,7 +120,7 @@ describe("decide, for any call and policy,", () => {
         const after = decide({ ...given, policy: { ...given.policy, rules } });
         expect(severity[after.effect]).toBeGreaterThanOrEqual(severity[decide(given).effect]);
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 
@@ -138,7 +138,7 @@ describe("decide, for any call and policy,", () => {
           expect(forbids({ ...given.policy, layers })).toBe(true);
         }
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 
@@ -161,7 +161,7 @@ describe("decide, for any call and policy,", () => {
           if (before !== "allow") expect(after).toBe(before);
         },
       ),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 
@@ -179,7 +179,7 @@ describe("decide, for any call and policy,", () => {
         const rules = [...allowed, ...given.policy.rules, ...denied.rules, ...allowed];
         expect(decide({ ...given, policy: { ...given.policy, rules } }).effect).toBe("deny");
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 
@@ -188,7 +188,7 @@ describe("decide, for any call and policy,", () => {
       fc.property(situation, (given) => {
         expect(decide({ ...given, policy: { ...given.policy, mode: "dontAsk" } }).effect).not.toBe("ask");
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 
@@ -198,7 +198,7 @@ describe("decide, for any call and policy,", () => {
         if (!given.accesses.some(({ kind }) => kind === "write")) return;
         expect(decide({ ...given, policy: { ...given.policy, mode: "plan" } }).effect).toBe("deny");
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 
@@ -260,7 +260,7 @@ describe("rules", () => {
         const rules = [{ text: suggestRule(toolName, input) ?? "", effect: "allow", scope: "flag" } as const];
         expect(decide({ toolName, accesses: list, resolved, policy: { ...base, rules } }).effect).toBe("allow");
       }),
-      { numRuns: 200 },
+      { numRuns: 80 },
     );
   });
 });

@@ -310,7 +310,7 @@ describe("after any conversation", () => {
           expect(comingMessages(again)).toEqual(messages);
         },
       ),
-      { numRuns: 60 },
+      { numRuns: 30 },
     );
   });
 

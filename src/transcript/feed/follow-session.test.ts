@@ -162,7 +162,7 @@ describe("a follower of a session", () => {
           expect(updates).toEqual(await readSessionLines(readSession(path), after));
         }
       }),
-      { numRuns: 6 },
+      { numRuns: 3 },
     );
   });
 });

@@ -1,5 +1,5 @@
 import { createWorktree, type WorktreeRequest } from "./create-worktree.ts";
 
-// A process that creates one worktree; the git on its PATH may kill it midway.
-const request = JSON.parse(process.argv[2] ?? "") as WorktreeRequest;
-process.stdout.write(JSON.stringify(await createWorktree(request)));
+// A process that creates worktrees; the git on its PATH may kill it midway.
+const requests = JSON.parse(process.argv[2] ?? "") as WorktreeRequest[];
+for (const request of requests) process.stdout.write(JSON.stringify(await createWorktree(request)));

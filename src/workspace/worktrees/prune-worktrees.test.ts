@@ -20,9 +20,14 @@ beforeAll(() => {
 });
 afterAll(() => rmSync(directory, { recursive: true, force: true }));
 
-/** Runs in a separate process, so that the process that owns the worktree is no longer running. */
-async function createElsewhere(place: TestPlace, agent: string, more: object = {}): Promise<NodeJS.Signals | null> {
-  const child = spawn(process.execPath, [program, JSON.stringify({ ...place.request(agent), ...more })], {
+/** Runs in a separate process, so that the process that owns the worktrees is no longer running. */
+async function createElsewhere(
+  place: TestPlace,
+  agents: readonly string[],
+  more: object = {},
+): Promise<NodeJS.Signals | null> {
+  const requests = agents.map((agent) => ({ ...place.request(agent), ...more }));
+  const child = spawn(process.execPath, [program, JSON.stringify(requests)], {
     stdio: ["ignore", "ignore", "inherit"],
   });
   const [, signal] = (await once(child, "exit")) as [number | null, NodeJS.Signals | null];
@@ -46,7 +51,7 @@ describe("worktrees", () => {
     const place = createTestPlace();
     expect(await list(place)).toEqual({});
     const used = await place.create("used");
-    for (const agent of ["clean", "changed", "merged", "pushed", "gone", "lost"]) await createElsewhere(place, agent);
+    await createElsewhere(place, ["clean", "changed", "merged", "pushed", "gone", "lost"]);
     place.write({ "a.txt": "work\n" }, path(place, "changed"));
     for (const agent of ["merged", "pushed", "gone"]) {
       place.write({ [`${agent}.txt`]: "" }, path(place, agent));
@@ -105,16 +110,20 @@ describe("worktrees", () => {
 });
 
 describe("a process that is killed while it creates a worktree", () => {
-  const cases = ["update-ref", "worktree", "read-tree", "update-index"].flatMap((command) => [
-    ["before", command] as const,
-    ["after", command] as const,
-  ]);
+  const cases = [
+    ["before", "update-ref"],
+    ["before", "worktree"],
+    ["after", "worktree"],
+    ["before", "read-tree"],
+    ["before", "update-index"],
+    ["after", "update-index"],
+  ] as const;
   it.each(cases)("%s git %s leaves a worktree that can be pruned or recreated", async (moment, command) => {
     const place = createTestPlace();
     place.write({ "a.txt": "edited\n" });
     const script = `${moment === "before" ? "" : '"$real" "$@"; '}kill -9 $PPID`;
     const more = { environment: gitThat(place, script, command), includeUncommitted: true };
-    expect(await createElsewhere(place, "a1", more)).toBe("SIGKILL");
+    expect(await createElsewhere(place, ["a1"], more)).toBe("SIGKILL");
     await untilNoGitRuns(place);
     expect(await list(place)).toEqual({ a1: "unfinished" });
     if (moment === "before") {

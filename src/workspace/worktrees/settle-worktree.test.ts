@@ -207,7 +207,7 @@ describe("whatever an agent does,", () => {
         expect(hasBranch).toBe(settled.state === "kept");
         rmSync(place.root, { recursive: true, force: true });
       }),
-      { numRuns: 8 },
+      { numRuns: 4 },
     );
   });
 });

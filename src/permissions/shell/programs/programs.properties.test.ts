@@ -107,7 +107,7 @@ describe("an option that changes or runs something", () => {
         const command = commandOf([...path, ...before, ...given, ...after]);
         expect([isReadOnly(command), isReadOnly(command, { sandboxed: true })]).toEqual([false, false]);
       }),
-      { numRuns: 800 },
+      { numRuns: 400 },
     );
   });
 });
