@@ -16,6 +16,7 @@ async function walk(main: readonly ScriptedStep[], child: readonly ScriptedStep[
   const session = await openSession({
     permissionMode: "acceptEdits",
     ...options,
+    settings: { sandbox: "off", ...options.settings },
     cwd,
     home: join(root, "home"),
     model,

@@ -40,9 +40,10 @@ function newPlace({ git = true } = {}): Place {
 
 type Parts = Readonly<Record<string, readonly ScriptedStep[]>>;
 
-async function walk(parts: Parts, { at = newPlace(), ...options }: SessionOptions & { at?: Place } = {}) {
+async function walk(parts: Parts, { at = newPlace(), settings, ...rest }: SessionOptions & { at?: Place } = {}) {
   const model = createCast(parts);
   const environment = { PATH: process.env["PATH"], HOME: at.home };
+  const options = { ...rest, settings: { sandbox: "off" as const, ...settings } };
   const session = await openSession({ permissionMode: "acceptEdits", ...options, ...at, model, environment });
   const run = session.prompt("MAIN: do it.");
   const updates: RunUpdate[] = [];

@@ -2,7 +2,7 @@ import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { afterAll, describe, expect, it } from "vitest";
 import { createApiServer } from "../../src/testing/index.ts";
-import { startCommandLine } from "../reliability/command-line.ts";
+import { runCommandLine, startCommandLine } from "../reliability/command-line.ts";
 import { createPlace, readTranscript, sessionIdOf, transcriptPath } from "../reliability/place.ts";
 
 const place = createPlace();
@@ -30,14 +30,16 @@ describe("retinue approvals", () => {
       await first.told("retinue approvals answer ask_");
       first.child.kill("SIGKILL");
       await first.ended;
-      const [waiting] = JSON.parse((await start("approvals", "list", "--json").ended).stdout);
+      const [waiting] = JSON.parse(
+        (await runCommandLine({ place, url: server.url, args: ["approvals", "list", "--json"] })).stdout,
+      );
       expect(waiting).toMatchObject({ isRunning: false, call: { inputJson: '{"command":"mkdir one"}' } });
-      const agents = await startCommandLine({
+      const agents = await runCommandLine({
         place,
         url: server.url,
         args: ["approvals", "answer", waiting.requestId, "allow"],
         environment: { RETINUE_CALL_ID: "main_1_0" },
-      }).ended;
+      });
       expect(agents).toMatchObject({ code: 1, stderr: expect.stringContaining("can't answer for a person") });
       /** Answers in its own operating-system session, with the tag for commands removed from the environment. */
       const answerIn = (script: string) =>

@@ -1,4 +1,13 @@
-import { cpSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import {
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  realpathSync,
+  rmSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { expect, onTestFinished } from "vitest";
@@ -28,12 +37,16 @@ export interface Walk extends Place {
   readonly tools: readonly string[];
 }
 
+/** Creates a workspace and a state directory. Commands run without a sandbox, because it takes longer than they do. */
 export function newPlace(): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-delegation-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
   const cwd = mkdtempSync(join(root, "work-"));
   writeFileSync(join(cwd, "notes.txt"), "alpha\nbeta\n");
-  return { home: join(root, "home"), cwd };
+  const home = join(root, "home");
+  mkdirSync(home, { mode: 0o700 });
+  writeFileSync(join(home, "settings.json"), JSON.stringify({ sandbox: "off" }));
+  return { home, cwd };
 }
 
 export type Parts = Readonly<Record<string, readonly ScriptedStep[]>>;

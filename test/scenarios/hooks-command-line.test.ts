@@ -15,7 +15,6 @@ afterAll(() => {
 function newPlace(): Place {
   const place = createPlace();
   places.push(place);
-  mkdirSync(place.home);
   writeFileSync(join(place.cwd, "a.txt"), "alpha\n");
   return place;
 }

@@ -1,7 +1,7 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { startCommandLine } from "../reliability/command-line.ts";
+import { runCommandLine } from "../reliability/command-line.ts";
 import { type Place, readTranscript, sessionIdOf, transcriptPath } from "../reliability/place.ts";
 import { hasLines, open, reply, say, task } from "./steering-place.ts";
 
@@ -72,7 +72,7 @@ describe("a session in another process", () => {
     expect((await run("ps")).stdout).toMatch(/ working \(background\) /);
     expect(await run("foreground", `${id}/helper`)).toMatchObject({ code: 0 });
     const asAgent = { place, url: server.url, args: ["stop", id], environment: { RETINUE_CALL_ID: "main_1_0" } };
-    expect(await startCommandLine(asAgent).ended).toMatchObject({
+    expect(await runCommandLine(asAgent)).toMatchObject({
       code: 1,
       stderr: expect.stringContaining("A command run by an agent can't steer a session"),
     });
@@ -156,10 +156,10 @@ describe("a session that is steered from another terminal", () => {
   });
 
   it("says before it ends that another terminal is stopping it", async () => {
-    const { place, start } = await open({ "MAIN:": [reply({ tool: "Bash", input: { command: "sleep 60" } })] });
+    const { place, start, run } = await open({ "MAIN:": [reply({ tool: "Bash", input: { command: "sleep 60" } })] });
     const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)");
     await hasLines(place, "tool.started");
-    expect(await start("stop", sessionIdOf(transcriptPath(place) ?? "")).ended).toMatchObject({ code: 0 });
+    expect(await run("stop", sessionIdOf(transcriptPath(place) ?? ""))).toMatchObject({ code: 0 });
     const { stderr } = await first.ended;
     expect(stderr).toMatch(
       /^(retinue: Commands run without a sandbox: .*\n)?retinue: Another terminal is stopping all agents\.\n/,
@@ -207,7 +207,7 @@ describe("a command to a session that does not answer", () => {
 
 describe("an approval given after the process was killed", () => {
   it("lets a background agent continue when the session is resumed, and its parent is notified", async () => {
-    const { place, start } = await open({
+    const { place, start, run } = await open({
       "MAIN:": [
         reply(task("PART: make it.", { run_in_background: true })),
         say("Waiting."),
@@ -221,10 +221,10 @@ describe("an approval given after the process was killed", () => {
     await hasLines(place, "model.ended", 2);
     first.child.kill("SIGKILL");
     await first.ended;
-    const [waiting] = JSON.parse((await start("approvals", "list", "--json").ended).stdout);
-    expect((await start("approvals", "answer", waiting.requestId, "allow").ended).code).toBe(0);
+    const [waiting] = JSON.parse((await run("approvals", "list", "--json")).stdout);
+    expect((await run("approvals", "answer", waiting.requestId, "allow")).code).toBe(0);
     const id = sessionIdOf(transcriptPath(place) ?? "");
-    expect(await start("resume", id).ended).toMatchObject({ code: 0, stdout: "It is made.\n" });
+    expect(await run("resume", id)).toMatchObject({ code: 0, stdout: "It is made.\n" });
     expect(existsSync(join(place.cwd, "made"))).toBe(true);
     const lines = readTranscript(transcriptPath(place) ?? "");
     expect(lines.filter((line) => line.type === "agent.resumed")).toMatchObject([{ by: "approval" }]);
@@ -235,7 +235,7 @@ describe("an approval given after the process was killed", () => {
 
 describe("an unanswered request when the process is killed", () => {
   it("is asked again under the same id when the session is resumed", async () => {
-    const { place, start } = await open({
+    const { place, start, run } = await open({
       "MAIN:": [
         reply(task("PART: make it.", { run_in_background: true })),
         say("Waiting."),
@@ -252,7 +252,7 @@ describe("an unanswered request when the process is killed", () => {
     await first.ended;
     const second = start("resume", sessionIdOf(transcriptPath(place) ?? ""), "--on-ask", "wait");
     await second.told(`retinue approvals answer ${request}`);
-    expect((await start("approvals", "answer", request, "allow").ended).code).toBe(0);
+    expect((await run("approvals", "answer", request, "allow")).code).toBe(0);
     expect(await second.ended).toMatchObject({ code: 0, stdout: "Done.\n" });
     expect(existsSync(join(place.cwd, "made"))).toBe(true);
   });

@@ -94,13 +94,13 @@ describe("a request that is open when the session is resumed without a terminal"
   });
 
   it("is denied with --on-ask deny", async () => {
-    const { place, start } = await open({ "MAIN:": [bash("mkdir one"), say("Denied.")] });
+    const { place, start, run } = await open({ "MAIN:": [bash("mkdir one"), say("Denied.")] });
     const first = start("-p", "MAIN: go", "--on-ask", "wait");
     await first.told("mkdir one is waiting");
     first.child.kill("SIGKILL");
     await first.ended;
     const id = sessionIdOf(transcriptPath(place) ?? "");
-    expect(await start("resume", id, "--on-ask", "deny").ended).toMatchObject({ code: 0, stdout: "Denied.\n" });
+    expect(await run("resume", id, "--on-ask", "deny")).toMatchObject({ code: 0, stdout: "Denied.\n" });
     expect(existsSync(join(place.cwd, "one"))).toBe(false);
   });
 
@@ -221,10 +221,10 @@ describe("a run that gets SIGQUIT", () => {
 
 describe("stream-json", () => {
   it("has a line for a command from another terminal", async () => {
-    const { place, start } = await open({ "MAIN:": [bash("sleep 60")] });
+    const { place, start, run } = await open({ "MAIN:": [bash("sleep 60")] });
     const first = start("-p", "MAIN: go", "--allowed-tools", "Bash(sleep:*)", "--output-format", "stream-json");
     await hasLines(place, "tool.started");
-    await start("stop", sessionIdOf(transcriptPath(place) ?? "")).ended;
+    await run("stop", sessionIdOf(transcriptPath(place) ?? ""));
     const lines = (await first.ended).stdout
       .trimEnd()
       .split("\n")

@@ -42,7 +42,7 @@ async function walk({ main, verification = [], verify, bare, ...options }: Walk)
   const session = await openSession({
     permissionMode: "acceptEdits",
     ...options,
-    ...(verify === undefined ? {} : { settings: { verify } }),
+    settings: { sandbox: "off", ...(verify && { verify }) },
     cwd,
     home: join(root, "home"),
     model: cast,
@@ -149,7 +149,7 @@ describe("verify: auto", () => {
 it("a run that is stopped during verification leaves no agent behind, and can be resumed", async () => {
   const { root, cwd, environment } = createPlace();
   const first = createCast({ "The request": [{ hangs: true }], MAIN: [write("a.txt"), says("Made.")] });
-  const options = { cwd, home: join(root, "home"), environment, settings: { verify: "auto" as const } };
+  const options = { cwd, home: join(root, "home"), environment, settings: { sandbox: "off", verify: "auto" } as const };
   const session = await openSession({ permissionMode: "acceptEdits", ...options, model: first });
   const run = session.prompt("MAIN: make it.");
   const verifier: string[] = [];

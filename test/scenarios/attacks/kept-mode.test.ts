@@ -30,7 +30,6 @@ async function settled(server: TestServer, id: string, turns: number): Promise<S
 }
 
 it.each<[PermissionMode, PermissionMode, "waiting" | "idle"]>([
-  ["bypassPermissions", "plan", "idle"],
   ["acceptEdits", "plan", "idle"],
   ["bypassPermissions", "default", "waiting"],
   ["acceptEdits", "dontAsk", "idle"],
