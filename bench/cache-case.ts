@@ -2,7 +2,7 @@ import { equivalents, type FanOut, fanOut, minimumOf } from "./fan-out.ts";
 import type { Figure } from "./figure.ts";
 import { seedExample } from "./seed-example.ts";
 
-/** One model for each cacheable minimum, with the highest acceptable cost of the work in base-token equivalents. */
+/** One model for each minimum length of a cached prompt. `limit`: highest acceptable cost in base-price tokens. */
 const models = [
   { model: "claude-sonnet-4-5", limit: 60_000 },
   { model: "claude-opus-4-7", limit: 75_000 },

@@ -133,7 +133,7 @@ async function gapCase(): Promise<Figure[]> {
   );
   const gap = (measured: readonly Measured[]) => median(measured.flatMap((one) => one.gaps.slice(20)));
   const sync = diskSync();
-  // The limit for one Read, plus the time for syncing the intent and the file, plus one millisecond.
+  // The limit for one Read, plus the time for syncing the record of the call and the written file, plus a millisecond.
   const budget = 1.6 * gap(reads.baseline) + 2 * sync + 1;
   return [
     {

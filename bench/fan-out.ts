@@ -29,7 +29,7 @@ interface Scenario {
 }
 
 export interface FanOut {
-  /** Input tokens of all requests, by whether they were read from or written to the cache, at four bytes per token. */
+  /** Input tokens of all requests, and how many of them were read, written or readable. Four bytes are one token. */
   readonly tokens: Pick<CacheAccount, "prompt" | "read" | "written" | "idealRead">;
   readonly requests: number;
   /** Tokens in the files that were read, as stored on disk. */
@@ -38,7 +38,7 @@ export interface FanOut {
 
 export interface FanOutWish {
   readonly kind: "fresh" | "fork";
-  /** The server caches by this model's actual minimum. */
+  /** Model of all agents. The test server caches nothing below the real minimum of this model. */
   readonly model: string;
   readonly flags?: readonly string[];
   /** Number of bytes of instructions in the project's AGENTS.md. */

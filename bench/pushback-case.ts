@@ -50,7 +50,7 @@ async function admission(): Promise<Figure[]> {
   const name = `${crowd} agents at a server that accepts ${capacity} requests at a time`;
   return [
     { name: `${name}, against the ideal`, ours: median(took), baseline: median(ideals), unit: "ms", limit: 1.6 },
-    // Before the limit is known, a busy machine may send all requests at once.
+    // On a busy machine, every agent may send its request before the first refusal shows what the server accepts.
     { name: `${name}: refused requests`, ours: median(refusals), baseline: 0, unit: "", limit: crowd, kind: "value" },
   ];
 }

@@ -111,7 +111,7 @@ interface TraceEvent {
   readonly args?: Readonly<Record<string, unknown>>;
 }
 
-/** Returns the time until a reloaded page shows that the main agent is working, and how the other agents ended. */
+/** Returns how long a reloaded page takes to show that the main agent is working and how the other agents ended. */
 async function timeOfReload(page: Page, id: string, { url }: Scene): Promise<number> {
   await page.goto(`${url}/#/session/${id}`);
   await loaded(page);

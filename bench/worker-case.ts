@@ -31,8 +31,8 @@ export async function workerCase(): Promise<Figure[]> {
     for (const [name, input, rounds] of calls) {
       const times = { local: [] as number[], remote: [] as number[] };
       for (let round = 0; round < rounds; round += 1) {
-        // Cleaning up after a call may overlap with the next call, so each kind of call follows the other equally
-        // often.
+        // Cleaning up after a call may overlap with the next call. The order therefore alternates, so that local and
+        // remote calls come second equally often.
         if (round % 2 === 0) times.local.push(await timeOf(local, { name, input: input() }));
         times.remote.push(await timeOf(remote, { name, input: input() }));
         if (round % 2 === 1) times.local.push(await timeOf(local, { name, input: input() }));
