@@ -109,7 +109,7 @@ interface SeenPoint {
   usedAt: number;
   /** Longest lifetime that was requested for this prefix. */
   lifetime: CacheLifetime;
-  /** Number of tokens; known only if a request ended at this point. */
+  /** Number of tokens up to this point; known only if a request ended here. */
   tokens?: number;
 }
 
@@ -127,7 +127,7 @@ function longestSeen(
   for (let at: SentPrompt | undefined = prompt; at !== undefined; at = at.continues) {
     for (const { key, bytes } of at.points.toReversed()) {
       const point = seen.get(key);
-      // If no request ended at this point, the tokens are estimated from its share of the bytes.
+      // If no request ended at this point, the number of tokens up to it is estimated from the number of bytes.
       if (point) return { point, tokens: Math.min(total, point.tokens ?? Math.round((total * bytes) / prompt.bytes)) };
     }
   }
@@ -153,13 +153,13 @@ function remember(prompt: SentPrompt, { seen, sentAt, answeredAt, total }: Sent)
     }
     const next: SentPrompt | undefined = at.continues;
     const known = next && seen.get(next.end.key);
-    // All earlier points were remembered together with this one.
+    // The points before this one are known too, because they were remembered together with it.
     if (known) {
       use(known, sentAt, lifetime);
       break;
     }
   }
-  // Every request renews the part of the prefix that precedes the messages.
+  // Every request renews the lifetime of the parts that precede the messages.
   for (const { key } of prompt.head) {
     const point = seen.get(key);
     if (point) use(point, sentAt, view.head.cacheLifetime ?? "5m");
@@ -211,7 +211,7 @@ function reasonOf(
 }
 
 interface Earlier {
-  /** First request of an agent of the same type. */
+  /** First request of the previous agent with the same type and model. */
   readonly sibling: SentPrompt | undefined;
   readonly tokens: ReadonlyMap<SentPrompt, number>;
 }

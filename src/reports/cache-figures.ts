@@ -79,7 +79,7 @@ function withoutMiss(usage: Usage, missed: number): Usage {
   const { cacheWrite1hTokens = 0 } = usage;
   return {
     ...usage,
-    // Tokens that are cached for an hour come before all others.
+    // Tokens that are cached for an hour come first in a request, so missed tokens are counted as theirs first.
     cacheWrite1hTokens: Math.max(0, cacheWrite1hTokens - written),
     cacheReadTokens: usage.cacheReadTokens + missed,
     cacheWriteTokens: usage.cacheWriteTokens - written,

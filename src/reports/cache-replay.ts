@@ -34,9 +34,9 @@ export interface SentPrompt {
   /** End positions of the parts that precede the messages. */
   readonly head: readonly PrefixPoint[];
   readonly end: PrefixPoint;
-  /** Earlier request by the same agent whose bytes are a prefix of this one. */
+  /** The request in `before`, if this one begins with all its bytes. */
   readonly continues: SentPrompt | undefined;
-  /** Points in this request that the continued request does not have, in order. */
+  /** Points in this request, in order. If it continues another request, only those after the end of that request. */
   readonly points: readonly PrefixPoint[];
   /**
    * Request that this one should continue: the agent's previous request, or for a fork's first request, its parent's.

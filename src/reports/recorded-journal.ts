@@ -5,8 +5,8 @@ import type { ReadSession } from "../transcript/index.ts";
 export type RecordedSession = Pick<ReadSession, "sessionId" | "agents" | "read" | "loadHead">;
 
 /**
- * Returns a journal that discards repairs. It reads each file once, because agents share heads, and forks share their
- * parent's conversation.
+ * Returns a journal for replaying a session. It discards the lines that a replay appends to repair a transcript. It
+ * reads each file once, because agents share heads, and forks share their parent's conversation.
  */
 export function asJournal({ sessionId, agents, read, loadHead }: RecordedSession): Journal {
   const refuse = async (): Promise<never> => {

@@ -3,7 +3,10 @@ import type { AgentSettings } from "../protocol/index.ts";
 import { lineOf } from "./file-rules.ts";
 import type { SettingsLayer } from "./merge-settings.ts";
 
-/** Collects the `agents` key from all layers, lowest first. The layers must already be checked and limited. */
+/**
+ * Collects the `agents` key from all layers, lowest first. The layers must already be checked, and must not contain
+ * anything that a project may not set.
+ */
 export function agentSettings(layers: readonly SettingsLayer[]): AgentSettings {
   const entries = layers.flatMap((layer) =>
     Object.entries(recordOf(layer.values["agents"])).map(([name, value]) => ({ name, value, layer })),
@@ -34,8 +37,8 @@ export function agentSettings(layers: readonly SettingsLayer[]): AgentSettings {
 }
 
 /**
- * Returns a message for each invalid entry, naming its key. Definitions are always objects and options for all agents
- * never are, so an agent may have any name.
+ * Returns a message for each invalid entry, naming its key. An agent may also be named `directories` or
+ * `replaceBuiltIns`, because definitions are always objects, and the values of these two options never are.
  */
 export function agentProblems(value: Readonly<Record<string, unknown>>): string[] {
   return Object.entries(value).flatMap(([name, each]) => {

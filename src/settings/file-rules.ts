@@ -98,7 +98,7 @@ export function ruleOfLine({ tool, pattern, effect, scope, file }: ScopedCompact
   const isWhole = pattern === undefined || pattern === "*" || pattern === "**";
   // This line makes every tool available, which needs no rule.
   if (tool === "*" && isWhole && effect === "allow") return [];
-  // A pattern for all tools refers to files.
+  // A pattern for all tools is a path, so it applies to reading and writing files.
   const names = tool === "*" && !isWhole ? ["Read", "Edit"] : [canonicalToolName(tool)];
   return names.map((name) => ({
     text: isWhole ? name : `${name}(${pattern})`,

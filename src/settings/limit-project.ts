@@ -5,7 +5,7 @@ import type { Approval } from "../protocol/index.ts";
 /** The user's trust in a project, and the approved parts of its files. */
 export interface ProjectTrust {
   readonly trusted: boolean;
-  /** Returns the approved hash of a part. Without this function, the current content counts as approved. */
+  /** Returns the hash that the user approved for a part. Without this function, any content counts as approved. */
   readonly approvedHash?: ((kind: string, name: string) => string | undefined) | undefined;
 }
 

@@ -48,7 +48,7 @@ interface Leaf {
 
 interface Position {
   readonly source: Source;
-  /** Keys from the top of the settings down to the values. */
+  /** Keys that lead from the top of the settings to the object whose values are added. */
   readonly keys: readonly string[];
 }
 

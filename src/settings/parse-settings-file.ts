@@ -166,7 +166,10 @@ function parseCompact(value: unknown, file: SettingsText, trust: ProjectTrust): 
   return { ...withLists(strict, file), notices, approvals };
 }
 
-/** Adds compact rules to the merged settings as lists, too. Lists are stricter, because their order does not matter. */
+/**
+ * Also adds the rules of a `permissions.jsonc` file to the settings as lists. Lists are stricter, because deny rules in
+ * them win regardless of their order.
+ */
 function withLists(compact: readonly ScopedCompactRule[], file: SettingsText): ParsedFile {
   const directory = file.above?.path;
   const rules = compact.flatMap((each) => {
