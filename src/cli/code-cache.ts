@@ -80,7 +80,7 @@ function findCode(
   const folder = join(state, "retinue-code-cache");
   const problem = whyUntrusted(state, folder);
   if (problem !== undefined) return { problem };
-  // V8 itself compares only the length of the source.
+  // The file name contains a hash of the source, because V8 compares only the length of the source.
   const hash = createHash("sha256").update(source, "latin1").digest("hex").slice(0, 32);
   const target = join(folder, `${basename(bundle, ".cjs")}-${hash}-${version}-${origin}.cache`);
   const code = readCode(target, { origin, isShipped: false });

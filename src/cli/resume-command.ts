@@ -8,13 +8,13 @@ interface Resumed {
   readonly agentId?: string | undefined;
   /** Whether the agent has nothing to do without a prompt. */
   readonly needsPrompt?: boolean | undefined;
-  /** Whether the session waits for answers even if no request is open now. */
+  /** Whether the resumed session should wait for answers to requests for approval, even if none is open now. */
   readonly isAsking?: boolean | undefined;
 }
 
 /**
  * Returns the command that resumes a session or one of its agents from the current directory. If requests for approval
- * are open, they stay open.
+ * are open, the command keeps them open.
  */
 export async function resumeCommand(resumed: Resumed): Promise<string> {
   const { host, session, agentId, needsPrompt = false, isAsking = false } = resumed;

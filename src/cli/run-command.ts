@@ -148,7 +148,7 @@ function unknownCommand(words: readonly string[], commandNames: readonly string[
   if (words.length > 3 || !/^[\w-]+$/.test(first)) return undefined;
   // Three or more words are more likely to be a prompt than another program's command.
   const others = words.length > 2 ? [] : Object.keys(elsewhere);
-  // Short names are one letter away from too many words.
+  // Short names are not suggested, because too many other words differ from them by one letter.
   const foreign = others.includes(first) ? first : misspelledName(first, others.filter(isLong));
   const meant = foreign ?? nearest(first, [...commandNames, "help"])[0];
   if (meant === undefined) return undefined;

@@ -7,9 +7,9 @@ import type { LastRun, Schedule, ScheduleStore } from "./schedule-store.ts";
 export interface SchedulerOptions {
   readonly store: ScheduleStore;
   readonly clock: Pick<Clock, "now">;
-  /** Directories that the server serves. Other schedules are left to other servers. */
+  /** Returns whether the server serves a directory. Schedules for other directories are left to other servers. */
   readonly serves: (cwd: string) => boolean;
-  /** Starts a session. `ended` resolves when its first run has ended, or the session was closed before that. */
+  /** Starts a session. `ended` resolves when the session's first run has ended or the session has been closed. */
   readonly start: (schedule: Schedule) => Promise<StartedSession>;
   /** Returns what a session is doing; undefined if it has nothing to do or is not open here. */
   readonly activity: (sessionId: SessionId) => SessionActivity | undefined;
@@ -72,7 +72,9 @@ export function createScheduler(options: SchedulerOptions): Scheduler {
   /** Corrects a schedule's times that were recorded while the clock was ahead, so that the schedule starts again. */
   async function correct({ id, text }: Schedule, now: number): Promise<void> {
     await store.change(id, (schedule) => (isAhead(schedule, now) ? withoutFuture(schedule, now) : undefined));
-    report(`Schedule ${id} (${text}) was last used while the clock was ahead. It will start at its next time.`);
+    report(
+      `Schedule ${id} (${text}) was last used while the clock was ahead. It will start at its next scheduled time.`,
+    );
   }
 
   function reportOnce(messages: readonly string[]): void {
@@ -173,7 +175,7 @@ function isAhead({ createdAt, requestedAt = 0, last }: Schedule, now: number): b
 /** Returns a schedule as if everything that was recorded for the future had just happened. */
 function withoutFuture({ createdAt, requestedAt, last, ...schedule }: Schedule, now: number): Schedule {
   const before = (time: number): number => Math.min(time, now - 1);
-  // A request that has already started a session must not become newer than that session.
+  // A request to run now that has already started a session must not look newer, or it would start another one.
   const isWaiting = requestedAt !== undefined && requestedAt > lastTime({ last });
   return {
     ...schedule,

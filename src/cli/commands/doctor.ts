@@ -25,7 +25,7 @@ export async function doctor(argv: readonly string[], codeCache: CodeCache): Pro
   });
   const findings = [
     ...examined.map((each) => ({ ...each, found: withFlags(each.found) })),
-    // If the state directory can't be used, that is already reported.
+    // If the state directory can't be used, the finding about the directory is enough.
     ...(examined.some(({ name, status }) => name === "state" && status === "fail")
       ? []
       : examineSchedules(stateDirectory(process.env))),

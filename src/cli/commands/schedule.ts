@@ -108,7 +108,7 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
   return added;
 }
 
-/** Throws a `UserError` if every session would end immediately, because its limit in dollars can't be enforced. */
+/** Throws a `UserError` if the limit in dollars can't be enforced, because every session would then end immediately. */
 function refuseUnpriced(cwd: string, model: string | undefined): void {
   const unpriced = unpricedModel({ cwd, model, home: stateDirectory(process.env), environment: process.env });
   if (unpriced === undefined) return;

@@ -207,7 +207,8 @@ function unanswered({ option }: SessionHost, verb: SteeringVerb, interrupted: nu
       : verb === "resume"
         ? "The command is recorded. The session will carry it out as soon as it responds, or when it is resumed."
         : "The command is recorded. The session will carry it out as soon as it responds, unless it ends first.";
-  // A recorded message can't be lost. Other commands have not taken effect yet, and a script may rely on their effect.
+  // A recorded message counts as a success, because it can't be lost. Other commands don't, because a script may rely
+  // on their effect, which has not happened yet.
   const code = interrupted ?? (verb === "message" ? exitCodes.succeeded : exitCodes.incomplete);
   return { isRunning: true, status: "recorded", message: `${why} ${recorded}`, code };
 }

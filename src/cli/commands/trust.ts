@@ -50,7 +50,7 @@ export function renderAddedTrust(cwd: string, { approved, active }: AddedTrust):
   const now = parts.length === 0 ? "" : `${stripControls(`Now active: ${parts.join("; ")}.`)}\n`;
   const settings =
     approved.length === 0
-      ? "Its settings files allow nothing.\n"
+      ? "The directory has no settings that need trust.\n"
       : `These settings from the directory apply until they are changed:\n${renderOrigins(originsWithoutSecrets(approved, { showEnv: true }), { origin: true })}`;
   return `Trusted: ${stripControls(cwd)}\n${now}${settings}`;
 }

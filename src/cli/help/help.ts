@@ -455,8 +455,8 @@ Usage
                                    JSON
 
 Every request needs a token. The link contains one that allows everything.
-server.json in the state directory contains one for your other programs, which
-can't approve calls. Workers use the one in worker-token.
+server.json in the state directory contains one for your other programs, with
+which they can't approve calls. Workers use the one in worker-token.
 
 Ctrl+C parks all sessions: they continue when the server is restarted. The
 exit code is then 0; it is 2 if the server can't start.

@@ -29,7 +29,7 @@ const CTRL_B = 0x02;
  * continues.
  */
 export function createBackgroundKey({ session, agents, progress, keys }: BackgroundKeyOptions): BackgroundKey {
-  // If background agents are disabled, the tools for them are missing.
+  // Sessions in which background agents are disabled don't have this tool.
   const isAllowed = session.tools.includes("TaskOutput");
   const isSupported = isAllowed && progress.isLive && process.platform !== "win32" && isatty(0);
   let stop: (() => void) | undefined;

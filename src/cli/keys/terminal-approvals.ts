@@ -110,7 +110,7 @@ function askerText({ path, agentId, agentType }: ApprovalQuestion, agents: Askin
 function requestText(question: ApprovalQuestion): string {
   const { call, details } = describeRequest(question);
   const { rule, scope, reason } = question.decision;
-  // The reason for a built-in rule says what the rule checks.
+  // A built-in rule is not shown, because the reason says what it checks.
   const isNamed = scope === "builtin" || reason.includes(rule);
   const because = isNamed ? [] : [`rule: ${showExactly(rule)} (${scope})`];
   return [call, ...details, ...because].map((line) => `  ${breakLines(line)}\n`).join("");
@@ -129,7 +129,7 @@ async function askAboutCall(question: ApprovalQuestion, answering: Answering): P
   const edited = (): Pick<ApprovalAnswer, "inputJson"> => (inputJson === question.call.inputJson ? {} : { inputJson });
   for (;;) {
     const { main } = approvalText({ ...question.call, inputJson });
-    // A task's description has no effect on what its agent does.
+    // The description of a Task call can't be edited, because it has no effect on what the agent does.
     const editable = kind === "call" && main?.field !== "description" ? main : undefined;
     const hasRules = always.length > 0 && edited().inputJson === undefined;
     const keys = { y: "once", n: "no", ...(hasRules && { a: "always" }), ...(editable && { e: "edit" }) };

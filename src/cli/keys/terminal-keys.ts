@@ -34,7 +34,7 @@ interface KeyOptions {
   readonly onContinued: (listener: () => void) => () => void;
 }
 
-/** Signals that the terminal itself sends, unless single keys are read. */
+/** Signals by key code. The terminal sends them itself, except while single keys are read. */
 const signals: Readonly<Record<number, NodeJS.Signals>> = { 3: "SIGINT", 26: "SIGTSTP", 28: "SIGQUIT" };
 
 /** Returns the key input from standard input. `onStop` is called before another program takes over the terminal. */

@@ -83,7 +83,7 @@ export function openPrompt({ keys, output, more }: PromptOptions): TerminalPromp
         clearTimeout(timer);
         clearImmediate(immediate);
         timer = setTimeout(() => {
-          // Before this runs, Node delivers the input that arrived while the process was busy.
+          // Node first delivers input that arrived while the process was busy, which restarts the wait.
           immediate = setImmediate(() => resolve(undefined));
         }, QUIET_MS);
       };

@@ -163,7 +163,7 @@ function isDone(home: string, sessionId: string): boolean {
   return sessionById({ home, id: sessionId }).lastOutcome === "succeeded" && !hasWaitingWork({ home, sessionId });
 }
 
-/** Returns the command-line options that correspond to settings, as the settings of the flag scope. */
+/** Converts command-line options to the settings that they override. */
 function flagSettings({ maxCost, maxTokens, maxSpawns, fork, cacheLifetime }: PrintOptions): Settings {
   // Contains only keys that were given, because an undefined key would override the value of a lower scope.
   const settings: { -readonly [Key in keyof Settings]: Settings[Key] } = {};

@@ -58,7 +58,7 @@ export async function printRun(options: PrintOptions, leaving?: Leaving): Promis
       return;
     }
     if (signal === "SIGINT" && agents.size > 0) progress.report(interruptMessage(agents.inOrder()));
-    // A request for approval can still be answered after the terminal has been closed.
+    // A parked session keeps its requests for approval open, so that they can be answered after the terminal is closed.
     if (signal !== "SIGINT" && way === "wait") return void session?.park().catch(() => undefined);
     run.stop(signal === "SIGINT" ? "interrupted" : "stopped");
     // Without this, a run on a full disk would wait for free space to record its end.
@@ -281,7 +281,7 @@ async function cleanUpSessions(
 
 /** Minimum number of agents for which the optimizer matters. A run with fewer agents ends before V8 optimizes much. */
 const MANY_AGENTS = 8;
-/** Amount of code that V8 runs before it optimizes. V8's default is 67,584. */
+/** How much code a function runs before V8 optimizes it: the value of `--interrupt-budget`, by default 67,584. */
 const INTERRUPT_BUDGET = 5_000_000;
 
 let isOptimizationDelayed = false;

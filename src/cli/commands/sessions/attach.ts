@@ -191,7 +191,7 @@ function createJsonView({ agentId, output, fromStart }: FollowedAgent, history: 
   };
 }
 
-/** Lines that are shown as progress or as notices. */
+/** Lines that are already shown as progress or as notices, so that they are not printed as well. */
 const shownElsewhere: ReadonlySet<Line["type"]> = new Set(["tool.ended", "model.retried", "notice.raised"]);
 
 function createTextView(followed: FollowedAgent, history: readonly SessionUpdate[]): View {
@@ -237,7 +237,10 @@ function createTextView(followed: FollowedAgent, history: readonly SessionUpdate
     progress.observe(shown);
   }
 
-  /** Reports requests that are waiting for an answer. Runs without an approver also record their requests. */
+  /**
+   * Reports requests that are waiting for an answer. The host is asked which ones are, because runs without an approver
+   * also record requests, although these are denied at once.
+   */
   async function reportRequests(): Promise<void> {
     if (requests.size === 0) return;
     const waiting = await host.approvals({ sessionId: session.id });

@@ -199,7 +199,7 @@ async function queuedAgents(
   return spawned.map(({ agentId }) => agentId).filter((agentId) => !begun.has(agentId));
 }
 
-/** Returns an agent's state. An agent that is waiting for background agents makes no requests. */
+/** Returns an agent's state. An agent waits for background agents only if it has no request or call in progress. */
 function stateWhile(view: AgentView, { isAwaiting }: { readonly isAwaiting: boolean }): AgentState {
   const state = stateOf(view);
   const isBusy = view.step.kind === "asking" || view.calls.length > 0;

@@ -82,7 +82,7 @@ function renderContent(line: Line, target: string): string {
     case "model.retried":
       return `  … tried again after ${oneLine(line.retry.error)}`;
     case "model.failed":
-      // The end of the run reports that a request was stopped.
+      // A request that was stopped is not a failure of the model, and the end of the run reports it.
       return line.error.code === "aborted" ? "" : `  ✗ The model failed: ${oneLine(line.error.message)}`;
     case "model.ended": {
       const text = textOf(line.message.content);
