@@ -175,7 +175,8 @@ function isAhead({ createdAt, requestedAt = 0, last }: Schedule, now: number): b
 /** Returns a schedule as if everything that was recorded for the future had just happened. */
 function withoutFuture({ createdAt, requestedAt, last, ...schedule }: Schedule, now: number): Schedule {
   const before = (time: number): number => Math.min(time, now - 1);
-  // A request to run now that has already started a session must not look newer, or it would start another one.
+  // A request to run the schedule now that has already started a session must not look newer than that session, or it
+  // would start another one.
   const isWaiting = requestedAt !== undefined && requestedAt > lastTime({ last });
   return {
     ...schedule,
