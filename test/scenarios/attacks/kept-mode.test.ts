@@ -30,7 +30,7 @@ async function settled(server: TestServer, id: string, turns: number): Promise<S
 }
 
 it.each<[PermissionMode, PermissionMode, "waiting" | "idle"]>([
-  ["acceptEdits", "plan", "idle"],
+  ["bypassPermissions", "plan", "idle"],
   ["bypassPermissions", "default", "waiting"],
   ["acceptEdits", "dontAsk", "idle"],
 ])(
