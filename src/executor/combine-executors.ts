@@ -7,7 +7,10 @@ export interface CombinedTools {
    * tools.
    */
   readonly executors: readonly [ToolExecutor, ...ToolExecutor[]];
-  /** Order in which tools are declared, by name. Tools that are not listed follow, in the order of their executors. */
+  /**
+   * Names of tools, in the order in which to declare them. Tools that are not listed follow, in the order of their
+   * executors.
+   */
   readonly order?: readonly string[] | undefined;
   /** If absent, paths are not checked for addresses. */
   readonly addresses?: AddressRoute | undefined;

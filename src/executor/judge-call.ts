@@ -204,8 +204,8 @@ async function expandAccesses(accesses: readonly Access[], workspace: Workspace)
 }
 
 /**
- * Returns the files for `decide` that match deny rules and have several names (hard links), or `unknown` if there are
- * too many files to check. The list is empty unless one of the paths has several names.
+ * Returns the files that match deny rules and have several names (hard links), or `unknown` if there are too many files
+ * to check. `decide` needs them only if one of the call's paths has several names; otherwise, the list is empty.
  */
 async function deniedFiles(
   resolved: readonly ResolvedPath[],

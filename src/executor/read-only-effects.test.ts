@@ -25,7 +25,7 @@ let workspace: Workspace;
 let executor: ToolExecutor;
 
 beforeEach(() => {
-  // Commands have their own /tmp.
+  // The files must not be in /tmp, because commands in the sandbox see a different /tmp.
   top = realpathSync(mkdtempSync("/var/tmp/read-only-effects-"));
   root = join(top, "project");
   put("project/a.ts", "plain\n");

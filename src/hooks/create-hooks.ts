@@ -8,7 +8,7 @@ import { planHooks } from "./plan-hooks.ts";
 export interface HooksOptions {
   /** Hooks in the order they are configured. */
   readonly hooks: readonly Hook[];
-  /** Hooks from the definition of the session's own agent. They do not apply to other agents. */
+  /** Hooks from the main agent's definition. They do not apply to other agents. */
   readonly own?: readonly Hook[] | undefined;
   readonly runCommand: WorkerSession["runHook"];
   readonly sessionId: SessionId;

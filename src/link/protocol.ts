@@ -63,7 +63,7 @@ export type ClosedSession = SessionRef & ClosingOptions;
 
 /**
  * Methods of a worker that accept one plain value and return one. They can be repeated, so they are sent again if the
- * connection was lost. To add such a method to the wire, add its name here.
+ * connection was lost. To make another method available over a link, add its name here.
  */
 export const portMethods = [
   "sweep",

@@ -85,7 +85,7 @@ export class RemoteSession {
   private readonly progress = new Map<string, (text: string) => void>();
   /** Ids of requests whose results were used, to be sent with the next request. */
   private acknowledged: string[] = [];
-  /** Ids of finished calls whose results may not be recorded yet, by agent. */
+  /** Ids of finished calls whose results may not be recorded yet, keyed by agent. */
   private readonly ended = new Map<AgentId, string[]>();
   private readonly running = new Map<AgentId, number>();
   private count = 0;
@@ -159,7 +159,8 @@ export class RemoteSession {
     return {
       declarations: () => declarations,
       traits: (toolName) => traits.get(canonicalToolName(toolName)) ?? unknownTraits,
-      // If the session is parked first, the call stays open. Otherwise, the model gets this message as the result.
+      // If the worker is lost, the session is normally parked before the request fails, and the call stays open. If it
+      // is not parked, the model gets the error message as the result of the call.
       judge: (...judged) =>
         ask<Judgment>("judge", ...judged).catch((error) => ({ kind: "invalid", message: describeError(error) })),
       execute: (request, emit, signal) => this.execute(ref, { request, emit, signal }),

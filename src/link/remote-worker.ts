@@ -67,7 +67,10 @@ export class WorkerRecord implements Handlers {
   private readonly sessions = new Map<SessionId, RemoteSession>();
   /** Newest lease of each session that the worker may still have open. */
   private readonly leases = new Map<SessionId, number>();
-  /** Controllers that cancel earlier servers' calls, by the sessions that are waiting for their results. */
+  /**
+   * For each session that is waiting for the results of calls that an earlier server started: the controller that
+   * cancels these calls.
+   */
   private readonly recalling = new Map<SessionId, AbortController>();
   /** Sessions that were closed while the worker was not connected. */
   private readonly closed = new Map<SessionId, ClosedSession>();

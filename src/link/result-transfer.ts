@@ -118,7 +118,7 @@ export class ResultTransfers {
   async save({ transfer, id, part, isLast, text, isBase64 }: SavePart): Promise<SavedPart> {
     const problem = this.problemOf(part, text);
     if (problem !== undefined) {
-      // The sender abandons the text.
+      // The sender stops sending this text when it gets the error.
       this.drop(transfer);
       throw new Error(problem);
     }

@@ -5,7 +5,7 @@ import type { OpenRequest } from "./protocol.ts";
 
 /** Directories on a worker's machine with its sessions' temporary files and command output. */
 export interface SessionFiles {
-  /** Returns the directory of a session that is being opened; undefined for a temporary directory. */
+  /** Returns the directory for a session that is being opened; undefined if the session uses a temporary directory. */
   open(session: OpenRequest["options"]): string | undefined;
   /** Lists the sessions whose directories have not been opened since the given time, in milliseconds since 1970. */
   unusedSince(time: number): readonly SessionId[];

@@ -56,8 +56,8 @@ function resultBlock({ call, result }: CallState): ToolResultBlock {
 const forkedResult: ToolResult = { outcome: "ok", content: [{ type: "text", text: "[forked]" }] };
 
 /**
- * Caches calls as forks see them, by their list of call ids. Sibling forks share the list, and therefore the calls and
- * blocks: a hundred forks of a response with a hundred calls store those calls once.
+ * Caches calls as forks see them. The key is the list of call ids, which sibling forks share, so they also share the
+ * calls and blocks: a hundred forks of a response with a hundred calls store those calls once.
  */
 const forkedByIds = new WeakMap<readonly CallId[], readonly CallState[]>();
 const forkedBlocks = new WeakMap<readonly CallState[], readonly ToolResultBlock[]>();

@@ -302,7 +302,7 @@ describe("recovery after a lost process", () => {
       expect(recovery(resumed).map((event) => event.type)).toEqual(["run.ended"]);
       expect(resumed.calls[0]).toMatchObject({ status: "started", agentId: "a1", resumes: "r9" });
       const before = recovery(begun(name, input)).map((event) => event.type);
-      // A message to a running agent has no separate line.
+      // The message may have gone to a running agent, which no line records, so SendMessage can't be repeated.
       expect(before).toEqual(name === "Task" ? ["run.ended"] : ["tool.ended", "run.ended"]);
     }
   });

@@ -44,7 +44,7 @@ export interface Inbox {
   commands(): readonly Command[];
   settle(receipt: Receipt, command: Command): Promise<void>;
   receiptOf(commandId: string): Receipt | undefined;
-  /** Returns whether another command was sent with the same id. */
+  /** Returns whether a different command was sent with the same id. */
   isIdInUse(command: Command): boolean;
   /**
    * Calls `onChange` after every change. Returns a function that stops watching. With `idle`, watching does not keep

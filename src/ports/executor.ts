@@ -50,8 +50,9 @@ export interface ToolExecutor {
   execute(request: ExecuteRequest, emit: (progress: string) => void, signal: AbortSignal): Promise<ToolResult>;
   /**
    * Returns the outcome of a call that was passed to `execute` earlier, for any agent and perhaps by another process.
-   * Waits for a call that is still running. `lost`: it is not known whether the call had an effect. If absent, all such
-   * calls are lost. Rejects if the worker can't be reached, in which case the call must stay open.
+   * Waits for a call that is still running. `lost`: it is not known whether the call had an effect. Rejects if the
+   * worker can't be reached, in which case the call must stay open. An executor without this method does not know the
+   * outcome of any earlier call.
    */
   recall?(call: ToolCall): Promise<ToolResult | "never begun" | "lost">;
   /**

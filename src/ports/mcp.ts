@@ -74,7 +74,7 @@ export interface McpServerOffers {
   readonly problems: readonly string[];
 }
 
-/** Unchecked configurations of servers, by name. */
+/** Unchecked configurations of servers, keyed by name. */
 export type ConfiguredMcpServers = Readonly<Record<string, object>>;
 
 export interface McpConnection extends McpServerOffers {

@@ -104,7 +104,7 @@ export interface Workspace {
   resolve(paths: readonly string[]): Promise<readonly ResolvedPath[]>;
   /**
    * Returns the absolute paths that each shell pattern matches in the real directory, with `..` resolved as the system
-   * resolves it. Like in the shell, a pattern that matches nothing is treated as a literal path. `\` precedes quoted
+   * resolves it. As in the shell, a pattern that matches nothing is treated as a literal path. `\` precedes quoted
    * characters, and a leading `~` is the home directory. An entry is undefined if there are too many matches, or if a
    * directory can't be read.
    */
@@ -134,8 +134,8 @@ export interface Workspace {
   remove(realPath: string, options: { readonly expect: string }): Promise<{ readonly ok: true } | FileFailure>;
   list(realPath: string): Promise<{ readonly ok: true; readonly entries: readonly DirectoryEntry[] } | FileFailure>;
   /**
-   * Returns hooks and other programs that git runs automatically and that have changed since the session began. If
-   * absent, such changes can't be detected.
+   * Returns hooks and other programs that git runs automatically and that have changed since the session began. Absent
+   * if the workspace can't detect these changes.
    */
   changedHooks?(): Promise<readonly string[]>;
   /** Returns the repository's configuration file if it names programs that git runs even in read-only commands. */

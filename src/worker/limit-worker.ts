@@ -81,7 +81,7 @@ async function openLimited(asked: WorkerSessionOptions, worker: WorkerPort, plac
   const session = await worker.open(limitOptions(asked, rights));
   for (const each of rights.snapshot.skillRoots) places.skills.add(each);
   const worktrees = new Set<string>();
-  /** MCP servers by connection, each with the prefix of its tool names. */
+  /** MCP servers of each connection, with the prefix of each server's tool names. The key is the connection's id. */
   const connected = new Map<string, readonly { readonly use: McpServerUse; readonly prefix: string }[]>();
   const rootsNow = (): readonly string[] => [root, ...rights.snapshot.additionalDirectories, ...worktrees];
 
@@ -219,7 +219,7 @@ function limitExecutor(executor: ToolExecutor, { limitPolicy, whyForbidden }: Li
     allowed.set(given.call.callId, given);
   }
 
-  /** Returns the same call under the same policy if it was just allowed. */
+  /** Returns the record of this call if it was just allowed under the same policy, and forgets the record. */
   function takeAllowed({ call, policy }: ExecuteRequest): AllowedCall | undefined {
     const known = allowed.get(call.callId);
     allowed.delete(call.callId);

@@ -29,7 +29,7 @@ export async function readOwnRights(worker: WorkerPort): Promise<OwnRights> {
   return { loaded, snapshot: answer.snapshot };
 }
 
-/** Returns the same rights if the settings have not changed since they were read. Throws like `readOwnRights`. */
+/** Reads the rights again if the settings have changed; otherwise returns `rights`. Throws like `readOwnRights`. */
 export async function refreshRights(rights: OwnRights, worker: WorkerPort): Promise<OwnRights> {
   const loaded = await readValidSettings(worker);
   return isDeepStrictEqual(loaded, rights.loaded) ? rights : readOwnRights(worker);

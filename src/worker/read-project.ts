@@ -157,7 +157,7 @@ function createSnapshot(
   const hash = once(() => hashOf(snapshot));
   const snapshot: ProjectSnapshot = Object.freeze({
     ...files,
-    // A program that does not set `trusted` uses none of the user's files.
+    // If `trusted` is not set, plugins add no hooks and no MCP servers.
     plugins: pluginParts(trusted === undefined ? [] : enabled),
     skillRoots: existingPaths([...new Set(files.skills.map((skill) => rootOf(skill, home)))]),
     additionalDirectories,

@@ -43,8 +43,8 @@ function noneIfEmpty<Each>(list: readonly Each[]): readonly Each[] | undefined {
 }
 
 /**
- * Returns the rules of both policies, and extra layers that contain the denials that the order of the rules would
- * override.
+ * Returns the rules of both policies. If rules that are added from the earlier policy would override denials of the
+ * current one, also returns these denials as a layer, which no rule can override.
  */
 function narrowRules(
   now: readonly Rule[],
@@ -60,7 +60,7 @@ function narrowRules(
   const isMissing = (rule: Rule): boolean => !known.has(keyOf(rule)) || (rule.form !== undefined && !isOrdered);
   const added = restrictions.filter(isMissing);
   const overridden = kept.filter(({ form, effect }) => form !== undefined && effect === "deny");
-  // The last matching line decides, so an added line that asks would weaken an earlier denial.
+  // The last matching line decides, so an added line that asks would weaken a denial in a line before it.
   const isOverriding = added.some(({ form, effect }) => form !== undefined && effect === "ask");
   return { rules: [...kept, ...added], denials: isOverriding && overridden.length > 0 ? [{ rules: overridden }] : [] };
 }

@@ -137,8 +137,8 @@ describe("for any definition, parent and tier", () => {
         ];
         for (const after of narrower) {
           if (!after.ok) continue;
-          // An agent that could not be started before, because it had no tools left, may now be started without tools.
-          // This grants it no permissions.
+          // If the agent could not be started with the wider request, because it had no tools left, it may start
+          // with a narrower one, but still without tools, so it gains no permissions.
           if (!before.ok) {
             expect(after.agent.policy.pool).toEqual([]);
             continue;
@@ -197,7 +197,8 @@ describe("for any call, down a tree of agents", () => {
     fc.assert(
       fc.property(parentPolicy, chain, call, (top, definitions, made) => {
         const line = descend(top, definitions);
-        // In dontAsk, calls that are not allowed are denied. The user's own file may allow them.
+        // In dontAsk mode, every call that no rule allows is denied. A subagent's rules in the user's own files may
+        // allow such a call, so these chains are not checked.
         if (line.some(({ mode, unattended }) => mode === "dontAsk" || unattended)) return;
         const denied = line.findIndex((each) => effectOf(made, each) === "deny");
         if (denied === -1) return;

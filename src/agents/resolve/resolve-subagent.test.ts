@@ -28,7 +28,10 @@ function builtIn(name: string): AgentDefinition {
 const whyWithout = (tool: string, ...request: Parameters<typeof subagentFor>): string | undefined =>
   subagentFor(...request).report.withheld?.find((each) => each.tool === tool)?.why;
 
-/** Columns: general-purpose; Explore and Plan; Bash; statusline-setup; retinue-guide; Verification. */
+/**
+ * Which built-in agents have each tool. One character per column: general-purpose; Explore and Plan; Bash;
+ * statusline-setup; retinue-guide; Verification.
+ */
 const matrix: Readonly<Record<string, string>> = {
   Read: "✓✓-✓✓✓",
   Write: "✓----✓",

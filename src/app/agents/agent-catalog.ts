@@ -50,7 +50,7 @@ export interface CatalogOptions {
   readonly environment: Environment;
   /** Trusts the workspace with the current content of its files, even if the user has not trusted it. */
   readonly trust: boolean;
-  /** Agents that the caller defines, by name. */
+  /** Agents that the caller defines, keyed by name. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
   /** Settings that are already loaded; if absent, the settings files are read. */
   readonly settings?: LoadedCatalogSettings | undefined;
@@ -118,7 +118,7 @@ interface Entries {
   readonly diagnostics: readonly Diagnostic[];
 }
 
-/** Returns built-in agents and those from files, without fields that managed settings override. */
+/** Returns built-in agents and agents from files. Removes fields that managed settings override. */
 function catalogEntries(
   snapshot: ProjectSnapshot,
   settings: CatalogSettings,

@@ -58,14 +58,14 @@ export interface AgentOptions extends Pick<AgentDefinition, "description" | Same
   readonly callback?: AgentCallback | undefined;
   /** Timeout in seconds, or as a duration such as `5m`. */
   readonly timeout?: number | string | undefined;
-  /** One effect for all tools, or effects by tool, or by tool and pattern. */
+  /** One effect for all tools, or an object with an effect for each tool or for each pattern of a tool. */
   readonly permission?: Effect | Readonly<Record<string, Effect | Readonly<Record<string, Effect>>>> | undefined;
   /** Names of configured servers, or servers with their own configuration. */
   readonly mcpServers?: readonly (string | Readonly<Record<string, JsonObject>>)[] | undefined;
   readonly hooks?: AgentHooks | undefined;
 }
 
-/** Hook commands of an agent, by event. */
+/** Hook commands of an agent, keyed by event. */
 export type AgentHooks = {
   readonly [Event in "PreToolUse" | "PostToolUse" | "Stop" | "SubagentStop"]?: readonly HookOptions[] | undefined;
 };

@@ -8,7 +8,7 @@ export interface LoadedAgents extends AvailableAgents {
   readonly snapshot?: Snapshot | undefined;
   /** Skills that agents can call; absent if there are none. */
   readonly skillCatalog?: Skills | undefined;
-  /** Messages about the project's agents that may behave unexpectedly. */
+  /** Warnings about the project's agents, for example that one of them replaces a built-in agent. */
   readonly warnings?: readonly string[] | undefined;
   /** Reads the files again. Running agents keep their definitions. */
   reload?(): Promise<void>;
@@ -16,7 +16,8 @@ export interface LoadedAgents extends AvailableAgents {
 
 /**
  * Makes agents reloadable. `read` returns undefined if nothing has changed. If reading fails, the agents stay as they
- * were. The list of skills never changes, so that requests can be cached.
+ * were. The list of skills that models see never changes, so that requests can be cached, but skills are loaded from
+ * the current files.
  */
 export function reloadable(
   first: LoadedAgents,

@@ -26,9 +26,9 @@ export interface AgentFunctions {
 }
 
 export interface SplitAgents {
-  /** Definitions as JSON, without functions. */
+  /** Definitions as plain data, from which the functions have been removed. */
   readonly data: Readonly<Record<string, unknown>>;
-  /** Functions, by agent name. */
+  /** Functions, keyed by agent name. */
   readonly functions: ReadonlyMap<string, AgentFunctions>;
 }
 
@@ -58,8 +58,8 @@ function functionsOf(value: unknown): AgentFunctions {
 }
 
 /**
- * Returns a definition's functions if the definition comes from the embedding program, not from another source with the
- * same name.
+ * Returns the functions that the embedding program passed for an agent. Returns none if the definition has another
+ * source, such as a file that defines an agent with the same name.
  */
 export function functionsFor(definition: AgentDefinition | undefined, { functions }: SplitAgents): AgentFunctions {
   if (definition?.source !== "flag") return {};

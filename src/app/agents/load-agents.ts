@@ -55,7 +55,7 @@ type LoadOptions = Pick<
   SessionOptions,
   "agent" | "tools" | "trusted" | "entryPoint" | "catalogSettings" | "settingsOrigins" | "rules"
 > & {
-  /** Unchecked definitions, by name. */
+  /** Unchecked definitions, keyed by name. */
   readonly agents?: Readonly<Record<string, unknown>> | undefined;
 };
 
@@ -295,7 +295,7 @@ async function agentMemory(
     const notice = `Agent "${agent}" runs without its memory, which is stored in this untrusted project (memory: ${scope}). Trust the project with "retinue trust add", or for one run with the \`trusted\` option.`;
     return { notice };
   }
-  // A project's memory stays within the trusted directory.
+  // The memory of a project must be in the trusted part of the project.
   const opened = await worker.openMemory({ scope, agent, projectRoot: trustedRoot });
   if (opened.ok) {
     const { directory, exists, index, cut } = opened;

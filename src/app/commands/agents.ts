@@ -190,7 +190,7 @@ export function directoryFor(base: string): string {
   return !existsSync(ours) && existsSync(compatible) ? compatible : ours;
 }
 
-/** Checks a name. It is also used as a file name, so it must be valid on all systems. */
+/** Checks an agent's name, which is also used as a file name, so it must be valid on all systems. */
 export function nameProblem(name: string): UserError | undefined {
   if (/^[\p{L}\p{N}][\p{L}\p{N}_-]{0,63}$/u.test(name)) return undefined;
   return usage(`"${name}" can't be the name of a new agent`, "Use letters, digits and hyphens, e.g. code-reviewer.");

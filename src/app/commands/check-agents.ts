@@ -70,7 +70,7 @@ const HIDDEN = "hidden_by_directory";
 
 interface NamesSoFar {
   readonly path: string;
-  /** Paths of the definitions found so far, by kind and name. */
+  /** Paths of the definitions found so far, keyed by kind and name. */
   readonly names: Map<string, string>;
   readonly shown: (path: string) => string;
 }

@@ -3,8 +3,8 @@ import { isInSessionOf, type ProcessIdentity, processOrigin, UserError } from ".
 /**
  * Throws a `UserError` if this process may be a command run by an agent, which must not answer for a person. Accepts a
  * process, such as the script that started the run, if it is in the same operating-system session as the process that
- * asks, because agents' commands run in sessions of their own. Also accepts a process in a terminal, unless an agent's
- * command started it. On systems without /proc, only the environment is checked.
+ * asks, because each command of an agent runs in a separate operating-system session. Also accepts a process in a
+ * terminal, unless an agent's command started it. On systems without /proc, only the environment is checked.
  */
 export function checkAnswerer(asker: ProcessIdentity | undefined): void {
   if (hasAgentEnvironment()) throw agentCommand("answer for a person");

@@ -150,7 +150,7 @@ function checkAgentFiles(loaded: AgentCatalog): readonly Finding[] {
   return [{ name, status: "ok", found: `${count}${unread}` }];
 }
 
-/** Checks installed plugins. Returns no findings if there are none. */
+/** Checks installed plugins. Returns an empty list if no plugins are installed. */
 function checkPlugins(home: string): readonly Finding[] {
   const name = "plugins";
   const { plugins, problem } = installedPlugins(home);
@@ -164,7 +164,7 @@ function checkPlugins(home: string): readonly Finding[] {
   return [{ name, status: "ok", found: `${enabled} of ${plugins.length} enabled` }];
 }
 
-/** Checks the matchers of all hooks. Returns no findings if there are no hooks. */
+/** Checks the matchers of all hooks. Returns an empty list if there are no hooks. */
 function checkHooks({ settings, origins }: ProjectSettings, { catalog, snapshot }: AgentCatalog): readonly Finding[] {
   const name = "hooks";
   const agents = catalog.agents.map(({ definition }) => definition.name);
@@ -188,7 +188,7 @@ function checkHooks({ settings, origins }: ProjectSettings, { catalog, snapshot 
   return [{ name, status: "ok", found: `${checked.length} configured` }];
 }
 
-/** Checks the configurations of MCP servers, without starting them. Returns no findings if there are none. */
+/** Checks the configurations of MCP servers without starting them. Returns an empty list if there are no servers. */
 function checkServers(
   { settings, origins }: ProjectSettings,
   {

@@ -56,7 +56,10 @@ export function ruleProblems({ rules }: Pick<ProjectSettings, "rules">): readonl
   return checkRules(rules).map(({ message }) => message);
 }
 
-/** Returns the rules that have no effect. An invalid deny or ask rule for a known tool applies to all of its uses. */
+/**
+ * Returns the rules that have no effect. Does not include invalid deny and ask rules for a known tool, because they
+ * apply to all uses of the tool.
+ */
 function ignoredRules(rules: readonly Rule[]): readonly Rule[] {
   return checkRules(rules).flatMap(({ rule, message }) => (/ignored|has no effect/.test(message) ? [rule] : []));
 }

@@ -8,7 +8,7 @@ import {
   toolNames,
 } from "../../protocol/index.ts";
 
-/** The session in which an agent would be started, without its model and its MCP servers. */
+/** The session in which an agent would be started. Its model and its MCP servers are not needed. */
 export interface ResolvePlace extends Pick<ProjectSettings, "rules" | "settings"> {
   /** Real path of the workspace. */
   readonly cwd: string;
@@ -28,7 +28,7 @@ export function resolveDefinition(definition: AgentDefinition, place: ResolvePla
   return resolveSubagent({ ...commonRequest(place), definition, prompt: "", parentPolicy, asked: {}, tier });
 }
 
-/** Returns the main agent's policy. Throws a `UserError` if the agent can't be started. */
+/** Returns the main agent's policy. Throws a `UserError` if the main agent can't be started. */
 export function mainPolicy(place: ResolvePlace): Policy {
   const resolution = resolveAgent(commonRequest(place));
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agents", exitCode: 1 });
@@ -37,7 +37,10 @@ export function mainPolicy(place: ResolvePlace): Policy {
 
 type CommonRequest = Omit<AgentRequest, "definition" | "prompt">;
 
-/** Returns the part of a request that all agents share. Fields that affect only the prompt are left empty. */
+/**
+ * Returns the part of an `AgentRequest` that is the same for all agents. Fields that affect only the prompt are left
+ * empty.
+ */
 function commonRequest({ mode, cwd, rules, settings, tool }: ResolvePlace): CommonRequest {
   const { permissions = {} } = settings;
   const names = tool === undefined || toolNames.includes(tool) ? toolNames : [...toolNames, tool];

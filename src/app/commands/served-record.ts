@@ -4,8 +4,8 @@ import { FileCache, isRecord, writeAtomically } from "../../lib/index.ts";
 import type { NewSession } from "../../protocol/index.ts";
 
 /**
- * Options chosen by the client that started a session. They also apply when the session is resumed, except for
- * the mode if it was changed since.
+ * Options chosen by the client that started a session. They also apply when the session is resumed, except that a
+ * permission mode that was changed in the meantime is kept.
  */
 export interface SessionChoices extends Omit<NewSession, "prompt" | "worker"> {
   /** Set for a session that no person started. Its runs wait for background agents. */

@@ -18,7 +18,7 @@ export interface TrustOptions {
 export interface AddedTrust {
   /** The directory's settings, and the hooks and MCP servers in its agent files. They are trusted until they change. */
   readonly approved: readonly SettingsOrigin[];
-  /** Names of agents, skills and other files in the directory that are now active, by kind. */
+  /** Names of the directory's agents, skills and other files that are now active, grouped by kind. */
   readonly active: readonly { readonly kind: string; readonly names: readonly string[] }[];
   readonly notices: readonly string[];
 }

@@ -285,7 +285,7 @@ function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Valu
   };
 }
 
-/** Runs agents' hooks for runs that an earlier process left open. */
+/** Runs the SubagentStop hooks that an earlier process could not run. */
 async function notifyLostRuns(dispatcher: Dispatcher, hooks: SessionHooks, agents: LoadedAgents): Promise<void> {
   if (!hooks.shared && !agents.definitions.some((definition) => definition.hooks)) return;
   await dispatcher.reportLostRuns(async (agentType) => {

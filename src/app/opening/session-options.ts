@@ -19,7 +19,7 @@ import type { AgentTool, CustomTool } from "../tools/tool-types.ts";
 
 export type OnAsk = "deny" | "wait" | "hook";
 
-/** Hook functions defined by a program, by event. */
+/** Hook functions defined by a program, keyed by event. */
 export type SessionHookOptions = {
   readonly [Event in HookEvent]?: readonly FunctionHookOptions<Event>[] | undefined;
 };
@@ -93,7 +93,8 @@ export interface SessionOptions {
   readonly agents?: Readonly<Record<string, AgentOptions | JsonObject>> | undefined;
   /**
    * Whether agents, skills and instructions (AGENTS.md, CLAUDE.md) from the workspace are used in addition to the
-   * user's own. If absent, a named agent uses what the user trusts, and the main agent reads no instructions.
+   * user's own. If absent, a named agent uses those in directories that the user trusts, and the main agent reads no
+   * instructions.
    */
   readonly trusted?: boolean | undefined;
   /** How the program was started; defaults to `sdk`. Some agents are only useful to people at a command line. */
@@ -129,8 +130,8 @@ export interface SessionOptions {
   /** Maximum number of requests to the model in one run; defaults to 50. */
   readonly maxTurns?: number | undefined;
   /**
-   * Commands that check a run's work. The check passes if all of them exit with 0. They run after the command in the
-   * agent's definition, and need no approval, but a rule can deny them.
+   * Commands that check a run's work. The check passes if all of them exit with 0. They run after the acceptance
+   * command in the agent's definition, and need no approval, but a rule can deny them.
    */
   readonly acceptance?: readonly string[] | undefined;
   /**

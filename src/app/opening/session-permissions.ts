@@ -157,8 +157,8 @@ interface OpeningModes {
 }
 
 /**
- * Returns whether the first run of an opened session enters or leaves plan mode. A resumed session stays in plan mode
- * unless a mode is requested.
+ * Returns the change of plan mode with which the first run of an opened session begins, if there is one. A resumed
+ * session stays in plan mode unless a mode is requested.
  */
 export function planChange({ requested, mode, before }: OpeningModes): Pick<RunRequest, "plan"> {
   if (requested === undefined) return before === undefined && mode === "plan" ? { plan: "enter" } : {};

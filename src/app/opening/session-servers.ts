@@ -137,7 +137,7 @@ function divide(
   };
 }
 
-/** Returns the servers from plugins, settings and options, by name. */
+/** Returns the enabled servers from plugins, settings and options, keyed by name. */
 function enabledServers(
   { mcpServers: given }: SessionOptions,
   { settings }: SessionContext,

@@ -218,7 +218,7 @@ function isPattern(value: unknown): boolean {
 
 const types = ["string", "number", "integer", "boolean", "object", "array", "null"] as const;
 
-/** Keywords that are checked, by the kind of their values. */
+/** Keywords that are checked, grouped by the kind of their values. */
 const keywordsByKind = {
   type: ["type"],
   schema: [

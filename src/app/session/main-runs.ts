@@ -383,7 +383,7 @@ export class MainRuns {
   }
 
   private async recordQueued(prompt: QueuedPrompt): Promise<void> {
-    // The first line of a transcript describes the session.
+    // The first line of a transcript must describe the session, so wait until the run in progress has written it.
     await this.options.live()?.begun;
     await this.options.thread.record([{ type: "prompt.queued", ...prompt }]);
   }

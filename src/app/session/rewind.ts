@@ -96,7 +96,7 @@ export async function rewindTo(
   if (prompt === undefined || from === undefined) throw unknownPrompt(id);
   const since = await linesSince(from, transcript);
   const changes = changesIn(since, seqsOf(lines));
-  // Files are restored first. If the process dies before the line is written, the user can go back again.
+  // Files are restored first. If the process dies before the rewind is recorded, the user can go back again.
   const outcomes = files ? await restoreAll(changes, { transcript, worker }) : changes.map(asKept);
   const restored = outcomes.flatMap(({ path, reason }) => (reason === undefined ? [path] : []));
   if (!(await thread.rewind(id, restored))) throw unknownPrompt(id);

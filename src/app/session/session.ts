@@ -375,8 +375,8 @@ export function createSession(parts: SessionParts): CreatedSession {
   async function begin(): Promise<void> {
     checkOpen();
     const run = live();
-    // Without a run, the check and the write must not be interrupted, because the first prompt could arrive between
-    // them.
+    // If there is no run, nothing may be awaited between the check and the write, because the first prompt could arrive
+    // in between.
     if (run !== undefined) await run.begun;
     if (thread.isEmpty) created = thread.record([sessionCreated(services)]);
     await created;

@@ -7,7 +7,7 @@ export interface Serializer {
   segment(message: Message, head: Head): SegmentText;
   /** Returns the text that closes the request, with the output limit, which may differ from request to request. */
   end(head: Head, maxTokens: number): string;
-  /** Text to insert at a cache mark, by lifetime. Empty for dialects without marks. */
+  /** Text to insert at a cache mark, keyed by lifetime. The text is empty in dialects without marks. */
   readonly marks: Readonly<Record<CacheLifetime, string>>;
 }
 

@@ -7,8 +7,8 @@ import type { ToldEnvironment } from "./environment.ts";
  */
 export interface ForkOrigin {
   /**
-   * `fork`: the same agent with the same bytes. `context`: another agent, which has its own head and is given the
-   * messages.
+   * `fork`: the new agent has the same head as the other one, so its requests begin with the same bytes. `context`: the
+   * new agent has its own head and is given the other agent's messages.
    */
   readonly kind: "fork" | "context";
   /** Agent whose conversation is continued. */

@@ -14,7 +14,7 @@ export interface LoadedAgent {
   readonly place: AgentPlace;
   /** Hash of the bytes that the definition and the body were read from. */
   readonly version: string;
-  /** System prompt. The process that read the file decodes the prompt when it is first used. */
+  /** System prompt. In the process that read the file, a getter that decodes the prompt on first use. */
   readonly body: string;
 }
 

@@ -20,7 +20,7 @@ export interface AgentSettings {
     /** Path of the settings file; undefined if the embedding program supplied the definitions. */
     readonly file?: string | undefined;
     readonly agents: Readonly<Record<string, unknown>>;
-    /** Line number of each agent in the file, by agent name. */
+    /** Line number of each agent in the file, keyed by agent name. */
     readonly lines?: Readonly<Record<string, number>> | undefined;
   }[];
   readonly directories: "first" | "merge";
@@ -50,7 +50,7 @@ export interface LoadedSettings {
   readonly problems: readonly string[];
   /** Keys in the project's files that are ignored because the project is not trusted. */
   readonly untrusted: readonly string[];
-  /** Approvals that would be recorded if the workspace were trusted now, for its own files only. */
+  /** Approvals of the workspace's own files that would be recorded if the workspace were trusted now. */
   readonly approvals: readonly Approval[];
   /** The `agents` key from every file, not merged, because each definition belongs to its scope. */
   readonly agents: AgentSettings;

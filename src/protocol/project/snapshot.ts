@@ -19,7 +19,10 @@ export interface ProjectSnapshot extends Snapshot {
    * Hooks and MCP servers in the workspace's own agent files that would be approved if the workspace were trusted now.
    */
   readonly approvals: readonly Approval[];
-  /** Settings that decide which agents are available, without secrets; absent if the request contains them. */
+  /**
+   * Settings that decide which agents are available. Secrets are left out. Absent if the request for the snapshot
+   * already contains these settings.
+   */
   readonly settings?: Pick<ProjectSettings, "agents" | "origins" | "problems" | "rules" | "settings"> | undefined;
   readonly plugins: PluginParts;
   /** Existing directories that skills may refer to, symlinks resolved. */
@@ -30,7 +33,7 @@ export interface ProjectSnapshot extends Snapshot {
   readonly stateInWorkspace?: string | undefined;
   /** A git configuration that may name programs; absent if there is none, or if the directory is trusted. */
   readonly gitPrograms?: GitPrograms | undefined;
-  /** The user's own settings files as text for the agent that explains Retinue, without secrets. */
+  /** Text of the user's own settings files, with secrets removed, for the agent that explains Retinue. */
   readonly settingsText: string;
 }
 

@@ -298,7 +298,7 @@ describe("after any conversation", () => {
             clock: { now: () => 0, monotonic: () => 0 },
           });
           const run = await runWith([summary], eventsOf(steps), { journal });
-          // The request that did not fit was sent, so its turn is sealed.
+          // After an overflow, the request that did not fit has already been recorded, and its turn is sealed.
           if (cause === "overflow") await run.host.record([{ type: "model.requested", turn: steps.length + 1 }]);
           const pending = comingMessages(run).at(-1);
           await run.compact({ cause });
@@ -336,7 +336,7 @@ describe("after any conversation", () => {
       expect(textOf(comingMessages(run)[0]?.content ?? []).startsWith("FIRST: go")).toBe(intact);
       expect(await run.drive(() => "again")).toBe("done");
       for (const request of model.requests) expect(wireProblems(request)).toEqual([]);
-      // The lines before this one determine the decision, so the same decision is made again.
+      // With all lines before the first compaction, the loop must decide to compact again.
       if (count === at) expect(run.events.some(({ type }) => type === "conversation.compacted")).toBe(true);
     }
     expect(at).toBeGreaterThan(0);

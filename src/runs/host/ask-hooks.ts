@@ -28,8 +28,8 @@ export async function askHooks<Event extends HookEvent>(
 }
 
 /**
- * Removes context that the agent would not read now, because it is stopping or its prompt was rejected. Such context
- * would only appear with the next prompt.
+ * Removes context that the agent would not read now, because it is stopping or its prompt was rejected. Otherwise, the
+ * context would appear together with the next prompt.
  */
 function withReadContext(event: HookEvent, outcome: HookOutcome): HookOutcome {
   const isUnread = (event === "Stop") !== (outcome.decision === "deny");

@@ -27,7 +27,7 @@ export async function askModel(host: RunHost, turn: number): Promise<BudgetRefus
   const { head } = request.agent;
   const description = model.describe();
   const schema = correctedSchema(host);
-  // JSON has more than two characters per token.
+  // JSON text has at least two characters per token, so this is an upper bound.
   const schemaTokens = schema === undefined ? 0 : Math.ceil(JSON.stringify(schema).length / 2);
   const inputTokens =
     mostExpectedTokens(thread.state.context, headSize(head), userTurn(thread.state)) + ADDED_TOKENS + schemaTokens;

@@ -48,7 +48,7 @@ export interface ClockOptions {
 const LONGEST_WAIT_MS = 10_000;
 /** Timer delay beyond which Retinue concludes that the machine was suspended or the process was blocked. */
 const LATE_MS = 1_000;
-/** Time to read output that arrived during such a delay before the model is considered silent. */
+/** After a late timer, time to read output that has already arrived, before the model is considered silent. */
 const GRACE_MS = 50;
 
 export function startClocks(options: ClockOptions): RunClocks {

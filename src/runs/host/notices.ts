@@ -5,8 +5,8 @@ import { noticeText } from "../subagents/task-text.ts";
 import type { RunHost } from "./run-host.ts";
 
 /**
- * Returns a line with notices about the background agents that have ended since the last such line. Empty if no agent
- * has ended.
+ * Returns a line with notices about the background agents that have ended since the last line of notices. Returns an
+ * empty list if no agent has ended.
  */
 export async function endedInBackground({ services, thread }: RunHost): Promise<DurableEvent[]> {
   const { background } = thread.state;

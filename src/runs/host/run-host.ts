@@ -141,7 +141,10 @@ export interface LiveAgent {
   readonly begun: Promise<void>;
   emit(update: RunUpdate): void;
   record(events: readonly DurableEvent[]): Promise<void>;
-  /** Runs the PreToolUse hooks for a call that another call implies. Returns undefined if no hook ran. */
+  /**
+   * Runs PreToolUse hooks for a call that is not in the model's response: a tool other than Task that starts an agent
+   * runs the hooks for Task. Returns undefined if no hook ran.
+   */
   beforeCall(facts: HookFacts["PreToolUse"]): Promise<HookOutcome | undefined>;
   /** Called when the budget allows no more subagents. The run continues, but ends as incomplete. */
   refuseSpawn(refusal: BudgetRefusal): Promise<void>;

@@ -337,7 +337,7 @@ export class Dispatcher implements Retinue {
     await this.registry.stopAll("parked");
   }
 
-  /** Runs the hooks for runs whose ends an earlier process did not report. */
+  /** Runs the SubagentStop hooks that an earlier process could not run. */
   async reportLostRuns(hooksOf: HooksOf): Promise<void> {
     await reportLostRuns(await this.registry.earlierRuns(), hooksOf, this.options.journal);
   }

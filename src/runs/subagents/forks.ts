@@ -29,7 +29,7 @@ export interface ForkStart {
  * their parent's conversation and share its bytes.
  */
 export class Siblings {
-  /** Siblings started by the newest response of each parent, by kind. */
+  /** For each parent and kind of agent: the siblings that the parent's newest response starts. */
   private readonly groups = new Map<string, Group>();
 
   /**

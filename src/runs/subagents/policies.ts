@@ -10,8 +10,8 @@ export interface Planner {
 }
 
 /**
- * Agents' current policies. The user can change the main agent's mode. Plan mode and running in the background remove
- * permissions.
+ * Computes agents' current policies. A policy changes when the user changes the main agent's mode. In plan mode and in
+ * the background, agents have fewer permissions.
  */
 export class Policies {
   private readonly planner: Planner | undefined;

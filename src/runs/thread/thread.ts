@@ -87,7 +87,10 @@ export class Thread {
   private isAtFork = false;
   private inheritedRequests = 0;
   private readonly uncleanedRuns = new Set<RunId>();
-  /** Conversations as they were before the runs that the user went back to, by the id of each `run.started` line. */
+  /**
+   * Conversations as they were before the runs that the user went back to. The key is the id of the run's `run.started`
+   * line.
+   */
   private readonly earlier = new Map<LineId, Moment>();
   private readonly queue: RecordQueue<LoopState>;
 
@@ -106,7 +109,7 @@ export class Thread {
     return this.current;
   }
 
-  /** Newest request. If there is none yet, the newest request in the conversation that this one continues. */
+  /** Newest request. Before a fork's first request, the newest request in the conversation that the fork continues. */
   get newestPrompt(): WrittenPrompt | undefined {
     return this.prompt;
   }

@@ -1,7 +1,8 @@
 import type { AgentId, AgentLiveEvent, Line, SessionUpdate } from "../../protocol/index.ts";
 
-/** Maximum number of characters that are kept for later readers, of one response and of all responses together. */
+/** Maximum number of characters of one response that are kept for later readers. */
 const MAX_RESPONSE = 100_000;
+/** Maximum number of characters that are kept of all responses together. */
 const MAX_TOTAL = 5_000_000;
 
 type Delta = Extract<AgentLiveEvent, { turn: number }>;

@@ -266,7 +266,7 @@ interface InboxState {
   readonly commands: ReadonlyMap<string, Command>;
   /** Receipts by command id, including those for commands from the session's own process. */
   readonly receipts: ReadonlyMap<string, Receipt>;
-  /** Hashes of commands, by command id. */
+  /** Hashes of commands, keyed by command id. */
   readonly hashes: ReadonlyMap<string, string>;
 }
 

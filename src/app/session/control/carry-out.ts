@@ -285,7 +285,10 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
     }
   }
 
-  /** Returns whether stopping this target stops all agents. The session may end with its main agent's run. */
+  /**
+   * Returns whether stopping this target stops all agents, which is also the case if it ends the main agent's run and
+   * the session ends with that run.
+   */
   function isWholeSession(what: string): boolean {
     return what === "tree" || ((what === "turn" || isMain(what)) && options.endsWithRun);
   }

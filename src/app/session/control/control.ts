@@ -28,8 +28,8 @@ export interface Control {
   /** Removes the prompts that other processes withdrew while the session was closed. Never rejects. */
   withdrawEarlier(): Promise<void>;
   /**
-   * Adds the prompts that other processes sent for the main agent's next run while the session was closed to the
-   * queue. Never rejects.
+   * Queues the prompts for the main agent's next run that other processes sent while the session was closed. Never
+   * rejects.
    */
   queueEarlier(): Promise<void>;
   /** Delivers the prompts that other processes sent while the session was closed. Never rejects. */
