@@ -114,7 +114,7 @@ function capitalized(name: string): string {
   return name.replace(/^(?:a|the) /, sentence);
 }
 
-/** Describes a value without the contents of an object, which may be long or secret. */
+/** Describes a value. Leaves out the contents of objects, which may be long or secret. */
 function describeValue(value: unknown): string {
   if (typeof value === "string") return JSON.stringify(value.length > 60 ? `${value.slice(0, 60)}…` : value);
   if (typeof value === "function") return "a function";

@@ -113,7 +113,7 @@ export class Chain {
     return child;
   }
 
-  /** Returns a chain with the same messages and marks that can grow independently. No bytes are copied. */
+  /** Returns an independent chain that begins with the same messages and marks. No bytes are copied. */
   copy(): Chain {
     const copy = this.fork();
     copy.forkMark = this.forkMark;

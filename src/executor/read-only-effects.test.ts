@@ -154,7 +154,7 @@ describe.skipIf(!hasSandbox)("a command that no rule allows", () => {
     expect((await bash(command, { rules, mode })).outcome).toBe("ok");
     put("project/.gitattributes", "*.ts filter=evil\n");
     git("config", "filter.evil.clean", join(top, "evil.sh"));
-    // Git runs the filter to compare a file that has the same size as before.
+    // The new content has the same size, so git has to run the filter to find out whether the file has changed.
     put("project/a.ts", "other\n");
     await bash(command, { rules, mode });
     expect([canary(), join(root, "canary")].filter(existsSync)).toEqual([]);

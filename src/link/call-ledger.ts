@@ -65,7 +65,7 @@ export class CallLedger {
     this.isComplete = true;
   }
 
-  /** Called before the worker ends running calls because it is stopping, rather than at the server's request. */
+  /** Called when the worker is stopping, before it ends running calls that the server did not ask it to end. */
   interrupt(): void {
     this.isInterrupted = true;
   }

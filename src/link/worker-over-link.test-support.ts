@@ -14,8 +14,8 @@ import { createWorkerHub, type WorkerHub } from "./worker-hub.ts";
 
 export type { LocalWorkerOptions };
 
-// Replaces the local worker if tests run with RETINUE_TEST_WORKER=remote: every session reaches its worker through
-// a WebSocket on this machine, instead of calling it.
+// Replaces the local worker if tests run with RETINUE_TEST_WORKER=remote: every session then reaches its worker through
+// a WebSocket on this machine, instead of by function calls.
 
 export interface TestHub {
   readonly hub: WorkerHub;

@@ -295,7 +295,10 @@ function noticesDelivered(state: LoopState, { notices, text }: EventOf<"notices.
   return { ...withoutEnded(state, notices), said: [...state.said, said] };
 }
 
-/** Removes background runs whose ends have been reported to the agent, and adds the runs that they left behind. */
+/**
+ * Removes background runs whose ends have been reported to the agent. Adds the background runs that they started and
+ * whose ends they never learned about, because these ends are now reported to this agent.
+ */
 function withoutEnded(state: LoopState, notices: readonly EndedNotice[]): LoopState {
   const ended = new Set(notices.map(({ runId }) => runId));
   const left = {

@@ -94,7 +94,7 @@ export type SnapshotAnswer =
 export interface SettingsRequest {
   /** Trusts the workspace even if the user has not trusted it. */
   readonly trust: boolean;
-  /** Path of the user's settings file, instead of the one in the state directory. */
+  /** Path of the file that replaces the user's settings file in the state directory. */
   readonly file?: string | undefined;
   /** Settings from the command line or the program. They override every file except managed ones. */
   readonly flags?: Settings | undefined;

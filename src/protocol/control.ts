@@ -78,8 +78,8 @@ export interface Receipt {
 }
 
 /**
- * A line in a session's `inbox.jsonl`. If a request has several answers, the first one is used. The same applies to
- * commands with the same id.
+ * A line in a session's `inbox.jsonl`. If a request has several answers, or several commands have the same id, the
+ * first one is used.
  */
 export type InboxLine = { readonly v: 1; readonly at: number } & (
   | ({ readonly type: "approval.requested" } & ApprovalQuestion)

@@ -38,9 +38,9 @@ import { restoreFile } from "./restore-file.ts";
 export interface LocalWorkerOptions {
   /** Path of the workspace. */
   readonly root: string;
-  /** State directory, with settings and trust. */
+  /** State directory of the session, with settings and trust. */
   readonly home: string;
-  /** State directory from the environment, where records of protected files are kept for all sessions. */
+  /** The user's state directory (`RETINUE_HOME`), with records of protected files that all sessions share. */
   readonly state: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
   readonly clock: Clock;

@@ -5,8 +5,8 @@ import { type ProjectPlace, type ReadProject, readProject } from "./read-project
 const MAX_REMEMBERED = 8;
 
 /**
- * Creates the part of a worker that reads sessions' files. It remembers the newest snapshots, so that a file that is
- * incomplete keeps its last good version. If a snapshot was forgotten, an incomplete file has no earlier version.
+ * Creates the part of a worker that reads sessions' files. It remembers the newest snapshots. While a file is
+ * incomplete, its version from the session's last snapshot is used, unless that snapshot has been forgotten.
  */
 export function createProjectSnapshots(options: ProjectPlace): Pick<WorkerPort, "snapshot"> {
   let remembered: readonly ReadProject[] = [];

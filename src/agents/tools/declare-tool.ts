@@ -1,7 +1,8 @@
 import type { ToolDeclaration } from "../../protocol/index.ts";
 
 /**
- * Returns a tool as it is declared to an agent, without properties that require a tool that the agent does not have.
+ * Returns a tool as it is declared to an agent. Leaves out input properties that are useless without another tool if
+ * the agent does not have that tool.
  */
 export function declareTool(tool: ToolDeclaration, pool: readonly string[]): ToolDeclaration {
   const { propertyNeeds, ...declared } = tool;

@@ -58,7 +58,7 @@ export function addMemoryTools(
   };
 }
 
-/** Adds the memory directory to the limits of each file tool that the rules limit. */
+/** Adds a rule for the memory directory for each file tool that the rules limit to certain paths. */
 function widen(layer: readonly Rule[], within: (tool: string) => Rule): readonly Rule[] {
   const named = new Set(layer.map(({ text }) => readToolEntry(text).name));
   return [...layer, ...fileTools.filter((tool) => named.has(tool)).map(within)];

@@ -14,7 +14,7 @@ export function checkAnswerer(asker: ProcessIdentity | undefined): void {
   if (origin.hasTerminal) return;
   const message = "This answer comes neither from a terminal nor from the script that started the run";
   const fix =
-    "Answer in a terminal of your own, or in that script. To decide without a person, use rules or a PermissionRequest hook (--on-ask hook).";
+    "Answer in your own terminal, or in that script. To decide without a person, use rules or a PermissionRequest hook (--on-ask hook).";
   throw new UserError(message, { code: "approval", fix });
 }
 
@@ -38,6 +38,6 @@ function hasAgentEnvironment(): boolean {
 }
 
 function agentCommand(what: string): UserError {
-  const fix = "Do it in a terminal of your own.";
+  const fix = "Do it in your own terminal.";
   return new UserError(`A command run by an agent can't ${what}`, { code: "agent_command", fix });
 }

@@ -59,7 +59,7 @@ export function createSessionHooks(
     tools: (options.tools ?? []).map(({ name }) => name),
     agents: agents.definitions.map(({ name }) => name),
   };
-  // Without a PermissionRequest hook, all requests are denied.
+  // In this case, all requests for approval are denied, and a notice tells the user.
   const missesHook = options.onAsk === "hook" && !opened.has("PermissionRequest");
   return {
     main: hooks.length + own.length === 0 ? undefined : opened,

@@ -108,7 +108,7 @@ export const agentAliases: Readonly<Record<string, string>> = {
   "claude-code-guide": "retinue-guide",
 };
 
-/** Name of the built-in agent that verifies the work of others. */
+/** Name of the built-in agent that verifies the work of other agents. */
 export const VERIFIER = "Verification";
 
 /** Returns whether two names refer to the same agent. Resolves aliases and ignores case. */

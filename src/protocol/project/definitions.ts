@@ -51,7 +51,7 @@ export interface Snapshot {
   /** Agents that were found but do not load. */
   readonly unloaded: readonly UnloadedAgent[];
   readonly diagnostics: readonly Diagnostic[];
-  /** Hash of everything in effect. Snapshots with the same hash result in the same session. */
+  /** Hash of everything in effect. Sessions that use snapshots with the same hash behave in the same way. */
   readonly hash: string;
 }
 

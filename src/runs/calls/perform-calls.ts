@@ -32,8 +32,9 @@ export async function performCalls(host: RunHost, calls: readonly ToolCall[]): P
 }
 
 /**
- * Size of the first batch of parallel calls. Each following batch is twice as large, so that with hundreds of calls the
- * first requests are sent before the last calls start.
+ * Number of parallel calls to start before other work gets a turn. There is another pause each time the number of
+ * started calls has doubled, so that with hundreds of Task calls, the first agents can send their requests before the
+ * last calls start.
  */
 const FIRST_CALLS = 4;
 

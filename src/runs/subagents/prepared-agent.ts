@@ -27,7 +27,7 @@ export interface PrepareRequest {
   /** Policy of the agent's last run. Set only for a resumed agent, which gets no more permissions than it had then. */
   readonly before?: RecordedPolicy | undefined;
   readonly signal: AbortSignal;
-  /** Set if the program starts or resumes the agent, not the main agent. */
+  /** Set if the program, rather than the main agent, starts or resumes the agent. */
   readonly by?: "program" | undefined;
 }
 

@@ -27,7 +27,7 @@ export interface RunTerms {
   readonly background: boolean;
   readonly model?: string | undefined;
   readonly maxTurns?: number | undefined;
-  /** Command that must succeed for the work to be accepted, instead of the one in the definition. */
+  /** Command that must succeed for the work to be accepted. Replaces the command in the definition. */
   readonly acceptance?: string | undefined;
   /** Set if the call starts a fork of the caller instead of an agent type. */
   readonly fork?: ForkBounds | undefined;

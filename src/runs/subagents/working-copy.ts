@@ -20,7 +20,7 @@ export interface WorkingCopy {
   readonly original: string;
   /** True if a verifier's commands in the copy run in the sandbox, so that they can't change the original. */
   readonly sandboxed: boolean;
-  /** Executes the session's tools in the copy, without any agent's limits. */
+  /** Runs the session's tools in the copy. Limits that apply only to one agent are not part of this executor. */
   readonly executor: ToolExecutor;
   /**
    * Called after all processes in the copy have ended. Returns undefined if nothing was changed and the copy was

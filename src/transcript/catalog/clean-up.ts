@@ -65,8 +65,8 @@ export interface DailyCleanUp {
 const LIMIT_MS = 500;
 
 /**
- * Runs `cleanUp` at most once a day, and only for a short time; the next run handles the remaining sessions. Returns
- * undefined if the clean-up is not due. Never rejects.
+ * Runs `cleanUp` once a day, and only for a short time. If time runs out, the next command continues with the remaining
+ * sessions. Returns undefined if the clean-up is not due. Never rejects.
  */
 export async function cleanUpDaily({ home, days, clock }: DailyCleanUp): Promise<CleanUp | undefined> {
   const stamp = join(home, "cleaned-up");

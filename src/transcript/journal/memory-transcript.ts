@@ -10,7 +10,7 @@ import { resultName } from "./result-store.ts";
 import type { TranscriptOptions } from "./transcript.ts";
 
 export interface MemoryTranscriptOptions extends Partial<Pick<TranscriptOptions, "sessionId" | "clock">> {
-  /** Lines of the session so far, by agent, oldest agent first. New lines continue the numbering. */
+  /** Each agent's lines so far. The oldest agent must come first. New lines continue the numbering. */
   readonly lines?: Iterable<readonly [AgentId, readonly Line[]]> | undefined;
 }
 
