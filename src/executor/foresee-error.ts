@@ -8,8 +8,9 @@ export interface ForeseenCall extends ToolUse {
 }
 
 /**
- * Returns the tool's own error if a call can't succeed; undefined if it may, or if the agent may not read the files that
- * the call would change, because the error could reveal their content.
+ * Returns the error that the tool would return if a call can't succeed. Returns undefined if the call might succeed, or
+ * if the agent is not allowed to read the files that the call would change, because the error could reveal their
+ * content.
  */
 export async function foreseeError(call: ForeseenCall, place: Place): Promise<string | undefined> {
   const { tool, input, policy, judged, agentId } = call;

@@ -102,7 +102,7 @@ function unknownNames(hook: Hook, { tools = [], agents, owner }: MatcherNames): 
   return names.flatMap((name) => {
     if ([FORK_TYPE, ...agents].some((agent) => isSameAgent(agent, name))) return [];
     const meant = misspelledName(name, agents);
-    // The user's settings apply in every directory, and the agent may belong to another one.
+    // The user's settings apply in every directory, so a name that is unknown here may be an agent's elsewhere.
     const mayBeElsewhere = hook.kind === "command" && hook.source === "user";
     return meant === undefined && mayBeElsewhere ? [] : [unknownName(name, { kind: "an agent", meant })];
   });

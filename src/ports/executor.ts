@@ -39,8 +39,8 @@ export interface ToolExecutor {
   declarations(): readonly ToolDeclaration[];
   traits(toolName: string): ToolTraits;
   /**
-   * Decides on a call. If it needs approval and `agentId` is set, a call by this agent that can't succeed is invalid, so
-   * that no one is asked to approve it.
+   * Decides on a call by the agent `agentId`. A call that needs approval but can't succeed is judged invalid, so that
+   * no one is asked to approve it. This is not checked if `agentId` is absent.
    */
   judge(call: ToolCall, policy: Policy, agentId?: AgentId): Promise<Judgment>;
   /**

@@ -223,7 +223,7 @@ interface ServerProblem {
   readonly fix: string;
 }
 
-/** Describes a server that an agent only names, if it is not configured. */
+/** Describes the problem if an agent refers to a server by name, but no server with this name is configured. */
 function missingServer(name: string, configured: readonly string[]): ServerProblem | undefined {
   if (configured.includes(name)) return undefined;
   const meant = misspelledName(name, configured);

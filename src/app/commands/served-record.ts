@@ -20,7 +20,7 @@ export interface ServedRecord {
   readonly open: boolean;
   /** Known cost of all agents when a server closed the session, in US dollars. Absent if the server was killed. */
   readonly costUsd?: number | undefined;
-  /** Set if `costUsd` includes the most that requests whose responses were lost can have cost. */
+  /** Set if `costUsd` includes the maximum cost of requests whose responses were lost. */
   readonly isCostAtMost?: true | undefined;
 }
 

@@ -167,7 +167,7 @@ export interface Session {
    * budget, it excludes earlier processes; `spent()` includes them.
    */
   readonly costUsd: number | undefined;
-  /** Whether `costUsd` includes the most that requests whose responses were lost can have cost. */
+  /** Whether `costUsd` includes the maximum cost of requests whose responses were lost. */
   readonly isCostAtMost: boolean;
   /** The agents that this session has started, including in earlier processes. */
   readonly subagents: Subagents;

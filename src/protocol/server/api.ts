@@ -49,7 +49,7 @@ export interface SessionInfo {
    * it was last used.
    */
   readonly costUsd?: number | undefined;
-  /** Set if `costUsd` includes the most that requests whose responses were lost can have cost. */
+  /** Set if `costUsd` includes the maximum cost of requests whose responses were lost. */
   readonly isCostAtMost?: true | undefined;
   /** Set if another process has the session open. The session can be watched and steered, but not deleted. */
   readonly elsewhere?: true | undefined;
@@ -61,7 +61,7 @@ export interface SessionInfo {
   /** Outcome of the main agent's last run, if it has ended. */
   readonly outcome?: Outcome | undefined;
   readonly reason?: EndReason | undefined;
-  /** Set if the last run ended because a budget in dollars can't be enforced without the price of its model. */
+  /** Set if the last run ended because the price of its model is unknown, so a budget in dollars can't be enforced. */
   readonly unpriced?: true | undefined;
   readonly turns: number;
   /** Number of requests that are waiting for approval. */

@@ -189,7 +189,7 @@ function firstAnswer(
 
 interface ProgramAnswer {
   readonly answer: ApprovalAnswer;
-  /** Why the program's function gave no valid answer, so that the call is denied. */
+  /** Set if the call is denied because the program's function gave no valid answer: the reason. */
   readonly failure?: string | undefined;
 }
 

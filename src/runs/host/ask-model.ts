@@ -197,7 +197,7 @@ function listener(
     emit: (progress) => {
       proceed();
       resume = progress.type === "waiting" || progress.type === "retried" ? clocks.pause() : undefined;
-      // The line about a retry says why the request waits.
+      // After a retry, no delay is recorded, because the `model.retried` line already says why the request waits.
       if (progress.type === "waiting" && progress.for !== undefined && !isRetried)
         endDelay = beginDelay(host, progress.for);
       isRetried = progress.type === "retried";

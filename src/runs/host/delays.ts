@@ -12,7 +12,7 @@ export function beginDelay(host: Pick<RunHost, "record">, by: EventOf<"run.delay
   let recorded: Promise<void> | undefined;
   const timer = setTimeout(() => {
     recorded = host.record([{ type: "run.delayed", by }]);
-    // The function that ends the delay reports a failure.
+    // If recording fails, the function that ends the delay throws the error.
     recorded.catch(() => undefined);
   }, RECORDED_MS).unref();
   return async () => {

@@ -225,7 +225,7 @@ export const sessionInfo = z.object({
   isCostAtMost: z
     .literal(true)
     .optional()
-    .describe("Set if `costUsd` includes the most that requests whose responses were lost can have cost."),
+    .describe("Set if `costUsd` includes the maximum cost of requests whose responses were lost."),
   elsewhere: z.literal(true).optional().describe("Set if another process has the session open."),
   title: z.string().optional().describe("Start of the first prompt."),
   model: z.string().optional(),

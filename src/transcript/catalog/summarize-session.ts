@@ -26,7 +26,7 @@ export interface SessionSummary {
   /** Outcome of the last run; undefined while the session is running, and after a crash. */
   readonly lastOutcome: Outcome | undefined;
   readonly lastReason: EndReason | undefined;
-  /** Set if the last run ended because a budget in dollars can't be enforced without the price of its model. */
+  /** Set if the last run ended because the price of its model is unknown, so a budget in dollars can't be enforced. */
   readonly unpriced?: true | undefined;
   /** Whether the last run passed its acceptance check; undefined if it had no check. */
   readonly verified: boolean | undefined;

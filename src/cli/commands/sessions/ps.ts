@@ -96,7 +96,7 @@ interface ListedAgent {
   readonly turns: number;
   readonly tokens: number;
   readonly costUsd?: number | undefined;
-  /** Set if `costUsd` includes the most that requests whose responses were lost can have cost. */
+  /** Set if `costUsd` includes the maximum cost of requests whose responses were lost. */
   readonly isCostAtMost?: true | undefined;
   /** Calls that the agent is waiting for. */
   readonly calls: readonly string[];
