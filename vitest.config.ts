@@ -4,9 +4,9 @@ import { BaseSequencer, type TestSpecification } from "vitest/node";
 
 /**
  * Test files to start first. The first five start thousands of processes, and each start copies the test process, which
- * grows with every file: late in the run, it takes three times as long. Of the others, the slowest come first: if a
- * slow file starts last, one worker is busy while the others are idle. Vitest orders files by their last duration, and in
- * a fresh clone by size.
+ * grows with every file: late in the run, starting a process takes three times as long. Of the others, the slowest come
+ * first: if a slow file starts last, one worker is busy while the others are idle. By default, Vitest orders files by
+ * their last duration, and in a fresh clone by size.
  */
 const first = [
   "src/workspace/worktrees/",

@@ -1,6 +1,6 @@
 /**
- * Rewrites a message for the server's clients. Other modules name library options, such as "the `model` option", and
- * clients can't trust a directory for one run.
+ * Rewrites a message for the server's clients. Messages from other modules mention library options, such as "the
+ * `model` option", which are fields in requests or can't be set by clients.
  */
 export function clientText(message: string): string {
   return message

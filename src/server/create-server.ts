@@ -22,7 +22,7 @@ import { withoutRepeats } from "./without-repeats.ts";
 /** A running server. */
 export interface RunningServer {
   readonly url: string;
-  /** Link for a browser, which works once and contains the token. */
+  /** Link to open in a browser. It works once, and contains the token. */
   readonly link: string;
   /** Token with the `read`, `prompt`, `approve` and `admin` scopes. */
   readonly token: string;
@@ -133,7 +133,8 @@ function createContext(
     }),
     views: new SessionViews(host),
     openStream(outgoing) {
-      // A client that was connected connects again at once, and must not conclude that its parked session has ended.
+      // When the server stops, disconnected clients connect again at once. They are refused, so that they do not
+      // conclude that their parked sessions have ended.
       host.refuseIfStopping();
       if (streams >= limits.streams)
         throw problem("too_many_clients", "Too many clients are reading events. Close some, then try again.");

@@ -31,7 +31,7 @@ export function serveRequests(http: Server, { context, connections, guard, limit
     routes: createRoutes(context),
     accessOf: (request) => accesses.get(request) ?? { scopes: new Set(), pages: false },
     maxBodyBytes: limits.bodyBytes,
-    // Workers' directories are left out, because a worker could name any directory.
+    // The paths of workers' directories stay in messages: a worker could claim any directory, such as `/`.
     withoutPaths: (message) => {
       const local = projects.all().filter(({ isRemote }) => !isRemote);
       return withoutPaths(message, [{ name: "the state directory", root: home }, ...local]);

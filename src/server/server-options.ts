@@ -10,8 +10,8 @@ export interface RemoteWorker extends WorkerPort {
   /** Deletes a deleted session's files from the worker's machine. Rejects if the worker is not connected. */
   forget(sessionId: SessionId): Promise<void>;
   /**
-   * Cancels the calls of earlier servers that a session is waiting for, or begins to wait for before the promise
-   * settles.
+   * Cancels calls that earlier servers started: those that the session is waiting for now, and those that it begins to
+   * wait for before the promise settles.
    */
   cancelRecalled(sessionId: SessionId, until: Promise<unknown>): void;
 }

@@ -99,7 +99,7 @@ export function sendTo(
       const chunks: Buffer[] = [];
       response.on("data", (chunk: Buffer) => {
         chunks.push(chunk);
-        // An event stream does not end.
+        // An event stream does not end by itself, so stop after its first events.
         if (response.headers["content-type"]?.startsWith("text/event-stream")) response.destroy();
       });
       response.on("close", () => {

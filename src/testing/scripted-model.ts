@@ -41,7 +41,7 @@ export interface ScriptedModel extends Model {
 
 /**
  * Creates a model that gives scripted answers. A request without a scripted answer fails and makes `assertDone` throw.
- * The description replaces parts of the model's own, such as `window` or `prices`.
+ * `description` overrides properties of the model's default description, such as `window` or `prices`.
  *
  * ```ts
  * const model = createScriptedModel([{ calls: [{ name: "Read", input: { file_path: "a.js" } }] }, { text: "Done." }]);

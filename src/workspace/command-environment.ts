@@ -4,8 +4,8 @@ import { isWithin } from "../lib/index.ts";
 import { adaptEnvironment, isShellHook, STANDARD_PATH } from "./scrub-environment.ts";
 
 /**
- * Selects the variables for commands from a model: those that are known to be harmless, and those that the settings
- * name. `pass` contains names, and prefixes of names, which end in `*`.
+ * Selects the environment variables that commands written by a model get: those that are known to be harmless, and
+ * those that the settings name. `pass` contains the names from the settings; a name that ends in `*` is a prefix.
  */
 export function commandEnvironment(
   environment: Readonly<Record<string, string | undefined>>,

@@ -75,7 +75,8 @@ export function spawnProcess(options: SpawnOptions, place: ProcessContext): Runn
 function withoutOwnPrograms({ root, plainEnvironment }: ProcessContext): Readonly<Record<string, string>> {
   const { PATH = "", HOME = "" } = plainEnvironment as { PATH?: string; HOME?: string };
   const { tree = root, writable } = gitDirectories(root);
-  // A repository that covers the whole home directory contains all programs that the user has installed there.
+  // A repository that covers the whole home directory is an exception, because it contains all programs that the user
+  // has installed there.
   const around = [tree, ...writable.map((path) => dirname(path))].filter((place) => !isWithin(HOME, place));
   return { ...plainEnvironment, PATH: pathOutside(PATH, [root, ...around]) };
 }

@@ -72,7 +72,7 @@ describe.skipIf(!canTrace())("before trust (observed with strace)", () => {
       const own = (each: string): boolean => pathOf(each).startsWith("/") && !pathOf(each).startsWith(place.cwd);
       expect(started.filter((each) => !own(each) || each.includes(canary))).toEqual([]);
     }
-    // Proves that the list above is not empty just because nothing was run.
+    // Shows that programs did run. Otherwise, the empty lists above would prove nothing.
     expect(looked.started.map(nameOf)).toEqual(expect.arrayContaining(["rg", "bash", "git", "ls"]));
     expect(cautious.started.map(nameOf)).not.toContain("git");
     expect(cautious.stderr).toContain(".git/config names programs that git would run");

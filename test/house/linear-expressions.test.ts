@@ -93,8 +93,8 @@ interface Repetition {
 function repetitionsFor(source: string): Repetition[] {
   const characters = [...new Set([...literals(source), ..." \n\r\ta0_./<"])];
   const words = source.match(/[A-Za-z<>\-_:!/#`"'&;]{2,}/g) ?? [];
-  // A single repetition of one character is slow only if a match can begin at many places, and then nothing has to
-  // precede the text. A repeated group can also be slow because it matches the same text in several ways.
+  // An expression that repeats only one character or class is slow only if a match can begin at many positions, and the
+  // repeated text alone shows that. Other expressions can be slow only after a certain beginning.
   const isSingle = source.match(/[*+]|\{\d/g)?.length === 1 && !/\)[*+{]/.test(source);
   const starts = isSingle ? [""] : ["", ...words, ...characters.slice(0, 8)];
   return [...characters, ...words, ...words.map((word) => `${word} `)].flatMap((unit) =>

@@ -14,7 +14,7 @@ describe("model API faults", () => {
     async (_, fault) => {
       let left = 2;
       const strike = (hasCall: boolean): Fault | undefined => (hasCall && left-- > 0 ? fault : undefined);
-      // Only a hanging connection has to reach the time limit.
+      // Only a hanging connection ends because of this limit, so the limit is short only for this fault.
       const idleMs = fault.kind === "hang" ? 200 : 60_000;
       // The fault may destroy the calls in the first two answers. The call in the third answer has an effect.
       const { violations, work } = await workUnderFaults({ random: () => 0, strike, steps: 3, idleMs });

@@ -17,8 +17,8 @@ import {
 import { childIn, childOf, type Family, readFamily, reportOf } from "./family.ts";
 
 /**
- * Checks I1-I6, I8 and I10 for a main agent and its children after all of them have ended. Checks reports only if the
- * main agent is done.
+ * Checks all invariants that `checkInvariants` lists, except I7, for a main agent and its children after all of them
+ * have ended. Checks reports only if the main agent is done.
  */
 export function checkFamily(evidence: Omit<Evidence, "forbidden">): Finding {
   const family = readFamily(evidence.transcript);

@@ -35,7 +35,20 @@ export interface Work {
 
 export const ledgerOf = ({ cwd }: Pick<Place, "cwd">): string => join(cwd, "ledger.txt");
 
-/** Checks I1-I5, I7, I8 and I10 for a session that is no longer open. */
+/**
+ * Checks these invariants for a session that is no longer open. The text of a violation begins with the name of the
+ * invariant.
+ *
+ * - I1: Everything that was sent, done or shown is in the transcript.
+ * - I2: The transcript consists of complete lines, which are numbered without gaps.
+ * - I3: Every call has exactly one result. A successful one was started first.
+ * - I4: No call was started twice, and only a call that was started has an unknown result.
+ * - I5: No call had its effect twice. Every successful call had its effect.
+ * - I6 (`checkFamily`): Every report and every notice was delivered exactly once.
+ * - I7: All runs had the same permission mode, and forbidden calls were denied.
+ * - I8: No process and no lock is left.
+ * - I10: Every run has exactly one end, with a message unless it succeeded.
+ */
 export function checkInvariants(evidence: Evidence): Finding {
   const violations: string[] = [];
   let lines: readonly Line[];

@@ -22,8 +22,8 @@ export const workFlags = [
 ] as const;
 
 /**
- * Returns a model that chooses its next step by the number of its answers with calls in the request, so that a process
- * continues where a killed one left off, and an answer that was cut off before its calls is repeated. Its calls are of
+ * Returns a model that counts its answers with calls in the request to choose its next step. A process can therefore
+ * continue where a killed one left off, and an answer that was cut off before its calls is repeated. Its calls are of
  * all kinds: effects, parallel reads, edits, denied calls, long outputs.
  */
 export function planWork(place: Place, { random, steps }: { random: Random; steps: number }): ReplyFunction {

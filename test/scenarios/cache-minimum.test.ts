@@ -25,7 +25,7 @@ it("requests below a model's minimum are reported as not cached, and no misses a
   const short = requests.flatMap(({ cache }) => (cache !== undefined && cache.prompt < 4_096 ? [cache] : []));
   expect(short.map(({ read, written, missed }) => [read, written, missed])).toEqual(short.map(() => [0, 0, 0]));
   const { total, belowMinimum } = await reportCache(path);
-  // Plan has few tools, so its prompt is too short even with the working guide.
+  // The Plan agent has few tools, so its prompt is too short even with the working guide (docs/cache.md).
   expect(short).toHaveLength(1);
   expect(total.idealReadTokens).toBe(total.usage.cacheReadTokens);
   expect(belowMinimum).toEqual([

@@ -93,7 +93,7 @@ describe("prompts that arrive during a run", () => {
       { at: { home, cwd }, resume: session.id },
     );
     expect(again.session.queue().map(({ content }) => textOf(content))).toEqual(["two, edited", "three"]);
-    // No process waits to start these prompts, but they can still be edited.
+    // No caller in this process waits for these prompts, but they can still be edited.
     await again.session.send({ id: "edit again", type: "edit", promptId, content: text("two, edited twice") });
     const watched = watch(again.session);
     await again.session.prompt("four").result;

@@ -75,7 +75,7 @@ export async function walk(parts: Parts, options: Options = {}): Promise<Walk> {
   return { result, updates, model, home, cwd, sessionId: session.id, tools: session.tools };
 }
 
-/** Returns a promise that resolves when the test calls `keep`. */
+/** Returns a promise and the function `keep`, which resolves the promise. */
 export function promised() {
   const { promise, resolve } = createDeferred<void>();
   return { promise, keep: () => resolve() };

@@ -306,7 +306,7 @@ describe("SubagentStart and SubagentStop hooks", () => {
     expect(JSON.stringify(walked.model.requests("CHILD")[0])).toContain("mind the budget");
   });
 
-  // SubagentStart hooks belong in settings.
+  // Settings can contain SubagentStart hooks, but definitions can't.
   const { SubagentStart: _, ...stopHooks } = pair.hooks as Record<string, unknown>;
   it.each([
     ["settings", { settings: pair }],

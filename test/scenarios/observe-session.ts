@@ -31,7 +31,10 @@ const parts: Readonly<Record<string, readonly ScriptedStep[]>> = {
   ONE: [done],
 };
 
-/** Opens a session and runs four prompts in it, or one prompt if it is not trusted. Calls `between` between prompts. */
+/**
+ * Opens a session and runs four prompts in it, or only one if the project is not trusted. Calls `between` between
+ * prompts.
+ */
 export async function observeSession(
   create: CreateWorker,
   options: WalkOptions,

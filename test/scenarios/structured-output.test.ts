@@ -183,7 +183,8 @@ describe("the correction of an answer", () => {
     server.assertDone();
     expect(output).toEqual({ total: 12, paid: true });
     expect(formatsSent()).toEqual([plain, formats[wire], plain]);
-    // The prompt after the correction reads what was cached before it. OpenAI's cache works in steps of 128 tokens.
+    // The third request, without a schema, reads what the first one has cached, although the second one had a schema.
+    // OpenAI's cache works in steps of 128 tokens.
     const [first, , third] = server.requests.map(({ cache }) => cache);
     expect(third?.read).toBeGreaterThan((first?.prompt ?? 0) - 128);
   });

@@ -6,7 +6,7 @@ import type { Reply } from "../../src/testing/index.ts";
 import { createPlace, serve } from "../cli/command-line.ts";
 import { serveProcess } from "./serve-process.ts";
 
-/** Command that starts a program for which this directory is a small separate disk. */
+/** Command that starts a program and makes the directory a small, separate disk, which only that program sees. */
 const withSmallDisk = (directory: string) => [
   ...["unshare", "--map-root-user", "--mount", "sh", "-c"],
   `mkdir -p ${directory} && mount -t tmpfs -o size=2m tmpfs ${directory} && exec "$@"`,

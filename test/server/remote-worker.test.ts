@@ -51,7 +51,7 @@ async function connected(words: readonly string[] = []) {
   return { api, here, there, server, worker, start };
 }
 
-/** Starts a session on a worker, whose agent runs a command that waits. */
+/** Starts a session on a worker. The session's agent runs a command that waits. */
 async function working(words: readonly string[] = []) {
   const place = await connected(words);
   const created = await place.server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" });
@@ -150,7 +150,7 @@ async function introduce({
   return JSON.parse(String(answer));
 }
 
-/** Starts a session on a worker, whose agent runs a command. Ends the server while the command runs. */
+/** Starts a session on a worker, kills the server while the session's agent runs a command, and starts a new server. */
 async function interruptedCall() {
   const { here, there, server: first, start, id } = await working(samePort());
   await first.end("SIGKILL");

@@ -23,7 +23,7 @@ const shapes: Readonly<Record<string, string>> = {
   "double fork with setsid nohup": "(setsid nohup sleep 600 >/dev/null 2>&1 </dev/null &); sleep 600",
 };
 
-/** Q10: no matter how a session ends and what processes it has started, none of them keeps running. */
+/** No matter how a session ends and what processes it has started, none of them keeps running. */
 export const abort: Campaign = (options) => {
   const cases = ways.flatMap((way) =>
     Object.values(shapes).flatMap((command) => [
@@ -40,7 +40,7 @@ export const abortQuickly: Campaign = (options) => {
   return runCases(options, ways, (way) => abortOne(way, `${all.join("\n")} wait`));
 };
 
-/** Q10 with a child: the command is run by a subagent that the main agent waits for. */
+/** The same campaign with a subagent that runs the command while the main agent waits for it. */
 export const abortFamily: Campaign = (options) => {
   const cases = familyWays.flatMap((way) => Object.values(shapes).map((command) => ({ way, command })));
   return runCases(options, cases, ({ way, command }) => abortOne(way, command, { byChild: true }));

@@ -50,7 +50,7 @@ export const callFaults: readonly Fault[] = [
   { kind: "same-tool-id-twice" },
 ];
 
-/** Q7: the seed chooses the faults, and failed runs are resumed. Each run must succeed or end with one stated error. */
+/** The seed chooses the faults, and failed runs are resumed. Each run must succeed or end with one stated error. */
 export const apiFaults: Campaign = (options) =>
   runSeeds(options, (seed) => {
     const random = seededRandom(seed);
@@ -65,7 +65,7 @@ function pick(random: Random, hasCall: boolean): Fault | undefined {
 
 const children = 6;
 
-/** Q7 with a family: all children that one answer starts work in parallel, and faults affect each independently. */
+/** The same campaign with children that one answer starts. They work in parallel, each with its own faults. */
 export const apiFaultsFamily: Campaign = (options) =>
   runSeeds(options, (seed) => {
     const random = seededRandom(seed);

@@ -8,7 +8,7 @@ import { planWork, type Random, workFlags } from "../reliability/work-script.ts"
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 /**
- * Q5 at the command line: a damaged session continues, or is refused with a message. No bytes of the session's files
+ * A damaged session continues, or is refused with a message. No bytes of the session's files
  * are deleted.
  */
 export const damage: Campaign = (options) => runSeeds(options, damageAndResume);

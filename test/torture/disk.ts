@@ -9,7 +9,7 @@ import { seededRandom } from "../reliability/seeded-random.ts";
 import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
-/** Q3: the disk with the state directory fills up during some request, and has free space again later. */
+/** The disk with the state directory fills up during some request, and has free space again later. */
 export const fullDisk: Campaign = async (options) => {
   if (!canMount()) {
     const skipped = ["full disks: a small file system can't be mounted here (this needs root on Linux)"];

@@ -64,7 +64,7 @@ const floods: readonly Flood[] = [
   },
 ];
 
-/** Q13: huge outputs are truncated, with a note, and use at most 100 MB more memory than a run without them. */
+/** Huge outputs are truncated, with a note, and use at most 100 MB more memory than a run without them. */
 export const hugeOutput: Campaign = (options) =>
   flood(
     options,

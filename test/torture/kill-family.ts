@@ -12,7 +12,7 @@ import { seenIn } from "./kill.ts";
 const children = 8;
 const steps = 2;
 
-/** Q1 with a family: a main agent and 8 children of 3 turns each are killed at random moments, then resumed. */
+/** A main agent and 8 children of 3 turns each are killed at random moments, then resumed. */
 export const killFamily: Campaign = (options) => runSeeds(options, killAndResume);
 
 async function killAndResume(seed: number): Promise<Verdict> {

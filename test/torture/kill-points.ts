@@ -8,7 +8,10 @@ import type { Campaign, CampaignReport } from "./campaign.ts";
 
 /** The process is killed when it enters the n-th system call of this kind, so the call is not made. */
 interface Point {
-  /** Process to kill: the first, or one that resumes its session. `journal` counts only calls on transcript and log. */
+  /**
+   * Process to kill: the first, or one that resumes its session. With `journal`, only calls that use the transcript or
+   * its log are counted.
+   */
   readonly life: "first" | "resumed" | "resumed, journal";
   readonly call: string;
   readonly nth: number;
@@ -38,7 +41,7 @@ const kinds: readonly Pick<Point, "life" | "call">[] = [
 ];
 
 /**
- * Q1, enumerated: kills the first process, or one that resumes its session, at every point where it changes files, up
+ * Kills the first process, or one that resumes its session, at every point where it changes files, up
  * to `count` points.
  */
 export const killPoints: Campaign = ({ count, until }) => enumerate(everyPoint, { count, until });

@@ -8,7 +8,7 @@ import { seededRandom } from "../reliability/seeded-random.ts";
 import { FORBIDDEN, planWork, type Random, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
-/** Q1: the command line is killed at random moments, several times, and resumed to the end. */
+/** The command line is killed at random moments, several times, and resumed to the end. */
 export const kill: Campaign = (options) => runSeeds(options, killAndResume);
 
 async function killAndResume(seed: number): Promise<Verdict> {

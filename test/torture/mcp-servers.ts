@@ -31,7 +31,7 @@ const behaviors: readonly McpBehavior[] = [
 ];
 
 /**
- * Q9 and R7: many agents in sequence, each with its own stdio server, leave no processes behind and cause no memory
+ * Many agents in sequence, each with its own stdio server, leave no processes behind and cause no memory
  * growth.
  */
 export const mcpServers: Campaign = async (options) => {

@@ -15,7 +15,7 @@ const ways = ["milliseconds", "seconds", "nothing"] as const;
 type Way = (typeof ways)[number];
 
 /**
- * R8: 40 agents use a server that accepts 5 requests per second. All must finish. If the server says when to retry, it
+ * 40 agents use a server that accepts 5 requests per second. All must finish. If the server says when to retry, it
  * may refuse on average one request per second after the first burst. A limiter test with virtual time checks that no
  * second has two refusals.
  */

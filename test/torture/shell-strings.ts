@@ -7,8 +7,9 @@ import { pick, times } from "./random-choice.ts";
 import { disguised, operandWord } from "./shell-words.ts";
 
 /**
- * Returns a command line as people, models and attackers may write it: from the argument model, from a grammar of the
- * shell, or spliced from known rows. `{CANARY}` and `{TOP}` are placeholders for paths in a stage.
+ * Returns a command line as people, models and attackers may write it: generated from the tables of known programs or
+ * from a grammar of the shell, or combined from known attacks. `{CANARY}` and `{TOP}` are placeholders for paths in a
+ * stage.
  */
 export function shellString(random: Random): string {
   const roll = random();
@@ -118,7 +119,7 @@ function operand(random: Random, depth: number): string {
   return word;
 }
 
-/** Combines the words of two known rows. */
+/** Combines the words of two known attacks. */
 function spliced(random: Random): string {
   const left = pick(random, known).split(" ");
   const right = pick(random, known).split(" ");
@@ -131,7 +132,7 @@ function spliced(random: Random): string {
 }
 
 const fixtures = join(import.meta.dirname, "../../src/permissions/fixtures");
-/** Maximum length of a row to combine. Rows of a megabyte are only useful for measuring time. */
+/** Maximum length of an attack to combine. Attacks of a megabyte are only useful for measuring time. */
 const longest = 1_000;
 const known: readonly string[] = ["own-bash-attacks.jsonl", "bash-attacks.jsonl"]
   .flatMap((name) => readFileSync(join(fixtures, name), "utf8").trim().split("\n"))

@@ -20,7 +20,7 @@ const replies: readonly Reply[] = [
   { content: [text], pacing: { chunkCharacters: 1 } },
 ];
 
-/** Q8: the transcript does not depend on the size of the pieces in which bytes arrive. `count` is the largest size. */
+/** The transcript does not depend on the size of the pieces in which bytes arrive. `count` is the largest size. */
 export const streamSplit: Campaign = async (options) => {
   const whole = await transcriptWith(undefined);
   const sizes = Array.from({ length: options.count }, (_, index) => index + 1);

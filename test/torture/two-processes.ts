@@ -7,7 +7,7 @@ import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 /**
- * Q11: a process that opens a session in use is refused. After a kill, only one process at a time takes over the
+ * A process that opens a session in use is refused. After a kill, only one process at a time takes over the
  * session.
  */
 export const twoProcesses: Campaign = (options) => runSeeds(options, crowd);

@@ -9,7 +9,7 @@ import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 import { createNursery, type Nursery, type NurseryPlan } from "./nursery.ts";
 
 /**
- * Q2: background children end in the middle of a turn, during an approval request, while the parent waits, or at a
+ * Background children end in the middle of a turn, during an approval request, while the parent waits, or at a
  * restart. Each end is reported once, and each message is read once.
  */
 export const wakeUps: Campaign = (options) =>

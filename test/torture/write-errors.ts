@@ -7,7 +7,7 @@ import { FORBIDDEN, planWork, workFlags } from "../reliability/work-script.ts";
 import { type Campaign, runSeeds, type Verdict } from "./campaign.ts";
 
 /**
- * Q3, enumerated: the n-th write to the transcript or its log, and two more after it, fail. With a full disk, the run
+ * The n-th write to the transcript or its log, and two more after it, fail. With a full disk, the run
  * continues when there is space. With a broken disk, the run ends with a message and can be resumed. The seed chooses n
  * and the error.
  */

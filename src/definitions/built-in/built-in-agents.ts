@@ -31,8 +31,8 @@ const FIVE_MINUTES = 300_000;
 export const compactLimits = { maxTurns: 10, timeoutMs: FIVE_MINUTES } as const;
 
 /**
- * The agents of the compact profile, which is for servers that run many short tasks. Permission rules restrict them
- * instead of tool lists.
+ * The agents of the compact profile, which is for servers that run many short tasks. Permission rules, not lists of
+ * tools, limit what these agents may do.
  */
 const compactAgents: readonly BuiltInAgent[] = [
   {

@@ -87,8 +87,8 @@ interface Chosen<Entry extends CatalogEntry> {
   readonly winners: Map<string, Entry>;
   readonly overrides: Override<Entry>[];
   /**
-   * Definitions that are overridden by another one from the same source. A source with higher precedence may override
-   * the winner.
+   * Definitions that another one from the same source overrides. A definition from a source with higher precedence may
+   * in turn override that one.
    */
   readonly clashes: readonly Override<Entry>[];
 }

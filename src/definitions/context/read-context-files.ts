@@ -154,8 +154,8 @@ function importPath(path: string, { from, home }: { from: string; home: string }
 
 /**
  * Explains why a file must not be read; undefined if it may be read. From the home directory, a project can import only
- * Markdown and text files, and none in hidden directories except those of agents, so that a repository can't bring keys
- * and tokens into a conversation.
+ * Markdown and text files, and none in hidden directories other than `.agents`, `.claude` and `.retinue`, so that a
+ * repository can't bring keys and tokens into a conversation.
  */
 function whyRefused(
   { target, source, imported }: { target: string; source: "user" | "project"; imported: boolean },

@@ -58,7 +58,7 @@ describe("lintAgent", () => {
     expect(codes({ description: search, maxTurns: 6 })).toEqual(["unusual_turns"]);
     expect(codes({ description: search, maxTurns: 6, background: true })).toEqual([]);
     expect(codes({ description: search, maxTurns: 12, background: true })).toEqual([]);
-    // A background agent has a lower maximum too, because no one sees it loop.
+    // Not only the minimum but also the maximum is lower for a background agent, because no one sees it loop.
     expect(codes({ description: search, maxTurns: 15, background: true })).toEqual(["unusual_turns"]);
     expect(codes({ description: search, maxTurns: 4, background: true })).toEqual(["unusual_turns"]);
     const refactor =

@@ -169,7 +169,7 @@ export function readPluginRecords(home: string): PluginRecords {
     const records = recordsOf(parsed.value);
     return records === undefined ? unreadable(1, 'it has no "plugins" object') : { records };
   } catch (error) {
-    // If the state directory is a file, that is reported instead.
+    // Without the file, no plugin is installed. If the state directory is a file (ENOTDIR), other code reports that.
     if (["ENOENT", "ENOTDIR"].includes(errorCode(error) ?? "")) return { records: new Map() };
     return unreadable(1, errorCode(error) ?? String(error));
   }

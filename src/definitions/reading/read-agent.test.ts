@@ -16,7 +16,7 @@ async function read(content: string | Uint8Array, source: DefinitionSource = "pr
   };
 }
 
-/** Reads a definition with a name and a description, so that no test gets diagnostics about them. */
+/** Reads a definition with the given fields and valid `name` and `description` fields, which cause no diagnostics. */
 function withFields(frontmatter: string, source?: DefinitionSource) {
   return read(`---\nname: a\ndescription: d\n${frontmatter}\n---\nBody.\n`, source);
 }

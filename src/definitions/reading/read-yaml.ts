@@ -92,7 +92,7 @@ function readStrictYaml(yaml: typeof Yaml, { source, firstLine }: { source: stri
     const fields = document.contents.items.map((pair) => toField(yaml, { pair, values, source, lineOf }));
     return { kind: "fields", fields };
   } catch (error) {
-    // An alias without an anchor is a typo (`- Bash(git: *)`), not an attack.
+    // Other errors at this point are treated as attacks, but an alias without an anchor is a typo: `- Bash(git: *)`.
     if (error instanceof ReferenceError && error.message.startsWith("Unresolved alias"))
       return {
         kind: "broken",

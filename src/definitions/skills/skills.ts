@@ -210,7 +210,7 @@ function missing(name: string, { file, skills }: { file: string; skills: readonl
 }
 
 const maxCharacters = 1_536;
-/** Limits in tokens. A description of the maximum length fits, whatever script it is written in. */
+/** Limits in tokens, for one skill and for the whole list. `maxPerLine` is enough for `maxCharacters` in any script. */
 const maxPerLine = 2_000;
 const maxTotal = 4_000;
 

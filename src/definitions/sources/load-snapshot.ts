@@ -24,7 +24,8 @@ export async function loadSnapshot(request: SnapshotOptions, previous?: Snapshot
   const { unloaded } = agents;
   const diagnostics = [...agents.diagnostics, ...skills.diagnostics, ...context.diagnostics].sort(byLocation);
   for (const loaded of [...parts.agents, ...parts.skills]) {
-    // The other properties need not be frozen, because they are strings. A deep freeze would also compute them.
+    // Only the definition needs a deep freeze, because the other properties are strings. Some of them are computed on
+    // demand, and a deep freeze would compute them now.
     deepFreeze(loaded.definition);
     Object.freeze(loaded);
   }

@@ -65,7 +65,7 @@ describe.runIf(linux)("endProcessTree", () => {
     const ended = await endProcessTree(started, { graceMs: 50 });
     expect(sleepersOf(duration)).toEqual([]);
     expect(ended).toEqual(expect.arrayContaining([started.pid]));
-    // "trap" may have started its next sleep during the grace period.
+    // The shell that ignores TERM may have started its next sleep during the grace period.
     if (shape !== "trap '' TERM") expect(ended).toEqual(expect.arrayContaining(sleepers));
     expect(started.hasExited).toBe(true);
     expect((await started.closed).code === 0).toBe(false);

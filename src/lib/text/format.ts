@@ -127,7 +127,7 @@ function misleadingOffsets(text: string): ReadonlySet<number> {
     for (const each of part.matchAll(which)) found.add(at + each.index);
   };
   for (const { 0: group, index } of text.matchAll(/\P{M}?\p{M}+/gu)) {
-    // Other scripts, such as Hindi and Thai, can't be written without marks.
+    // Marks in other scripts, such as Devanagari and Thai, are left alone, because these scripts need them.
     if (composed.test(group) || group.normalize("NFC") !== group) add(group, index, /\p{M}/gu);
   }
   for (const { 0: word, index } of text.matchAll(/[\p{L}\p{M}]+/gu)) {

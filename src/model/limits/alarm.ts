@@ -24,8 +24,8 @@ export interface AlarmOptions {
 export function createAlarm({ clock, delay, ring }: AlarmOptions): Alarm {
   let setTo: { readonly at: number; readonly stop: AbortController } | undefined;
   /**
-   * Time spent waiting while the clock did not advance, in milliseconds. It is added to the clock's time, because
-   * otherwise no wait would end.
+   * Total length of the waits during which the clock did not advance, in milliseconds. `now` adds it to the clock's
+   * time, because a wait for a time that the clock never reaches would not end.
    */
   let stoodStillMs = 0;
   const now = () => clock.monotonic() + stoodStillMs;

@@ -7,8 +7,8 @@
  *
  * - The assumption is proven if three times that number of requests are accepted this way, or if nothing in flight ends
  *   and the provider keeps refusing requests at that number.
- * - It is disproved if a request is refused below the capacity, or accepted beyond it, which shows that the provider
- *   limits the rate.
+ * - It is disproved if a request is refused below the capacity, or accepted beyond it. The provider then limits the
+ *   rate instead.
  *
  * Each period risks one request to test the assumption, instead of the request that would have tested a higher rate.
  */
@@ -102,7 +102,7 @@ export function createLearnedCapacity(): LearnedCapacity {
     atOnce(inFlight) {
       if (inFlight >= capacity || capacity === Number.POSITIVE_INFINITY) return 1;
       if (isProven) return Number.POSITIVE_INFINITY;
-      // Each request that is accepted beyond the assumed number makes it less likely that a rate limit is reached.
+      // The more requests have been accepted in a row, the less likely it is that the next ones reach a rate limit.
       return 1 + Math.floor(Math.max(0, acceptedInRow - capacity) / 4);
     },
     changesAt: () => (capacity === Number.POSITIVE_INFINITY ? undefined : exceedAt),

@@ -85,7 +85,8 @@ describe("the limiter", () => {
       }),
     );
     await time.run(all);
-    // No request was accepted before. After another period without a refusal, the limiter lets more through.
+    // No request had been accepted before the refusal, so the limiter sends one at a time. After another period without
+    // a refusal, it sends more.
     expect(entered).toEqual([500, 600, 700, 800, 900, 1_000, 1_000, 1_100, 1_200]);
   });
 

@@ -259,7 +259,7 @@ describe("connections to one origin", () => {
     subscribe("net.client.socket", note);
     await ask(await connectorTo(url), "/1").ended;
     unsubscribe("net.client.socket", note);
-    // The system's setting can't be read, but Node remembers the value that it has set.
+    // The socket's TCP_NODELAY option can't be read, but Node remembers the value that it has set.
     const [socket] = opened;
     const noDelay = Object.getOwnPropertySymbols(socket).find(({ description }) => description === "kSetNoDelay");
     expect(opened).toHaveLength(1);

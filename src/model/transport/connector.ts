@@ -178,8 +178,8 @@ function exchange(sent: HttpRequest, { agent, limit, proxy, onResponse, ...optio
   }
 
   /**
-   * Sends the request again after the server has closed its idle connection. The other connections have been idle for
-   * longer, so they are not used either.
+   * Sends the request again on a new connection, because the server had closed the idle connection that was used. Other
+   * idle connections are closed without being tried, because they have been idle for even longer.
    */
   function sendAgain(): void {
     staleConnections += 1;

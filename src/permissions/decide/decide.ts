@@ -71,7 +71,10 @@ export function decide(request: DecideRequest): Decision {
   return limit?.effect === "deny" ? limit : judge(request).decision;
 }
 
-/** Denies calls that may evade a deny rule, because no one can approve calls on the machine that has the rules. */
+/**
+ * Applies the rules on the worker's machine. Denies calls that may evade one of its deny rules, because no one can
+ * approve calls there.
+ */
 function decideWithinLimits(request: DecideRequest): Decision {
   const { decision } = judge(request);
   if (decision.effect !== "ask") return decision;
@@ -83,7 +86,7 @@ function decideWithinLimits(request: DecideRequest): Decision {
 
 /**
  * Returns a policy without ask rules. An ask rule from a `permission` field or a `permissions.jsonc` file becomes an
- * allow rule, because it must still override the rules above it.
+ * allow rule, because it must still override the rules that come before it.
  */
 function withoutAskRules(policy: Policy): Policy {
   const rules = policy.rules.flatMap((rule): Rule[] => {
@@ -120,7 +123,8 @@ function judge(request: DecideRequest): JudgedCall {
     const isStricter = strictest === undefined || severity[decision.effect] > severity[strictest.effect];
     // `echo x > file` runs a read-only command but also writes a file. The reported reason should be about the write.
     const isReason = access.kind === "write" && strictest?.rule === READ_ONLY_COMMAND;
-    // Prefer decisions that a project's hooks can't override, and decisions about protected files over project rules.
+    // Of two equally strict decisions, report the one that a project's hooks can't override, or the one about a
+    // protected file rather than the one from a project's rule.
     const isProtected = decision.rule === PROTECTED_FILE && !ofUser.has(strictest?.scope ?? "builtin");
     const isFirm = isProtected || (decision.insists && !strictest?.insists);
     if (isStricter || ((isReason || isFirm) && decision.effect === strictest?.effect)) strictest = decision;
@@ -278,8 +282,8 @@ function judgeAccess(request: AccessRequest, compiled: CompiledPolicy): Finding 
 
 function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy): Finding {
   const checked = checkUrl(text);
-  // A program's own tool may use internal services. WebFetch may not use them, because its URLs come from the model
-  // alone.
+  // A tool that the program defines may use servers on this machine and the local network. WebFetch may not, because
+  // its URLs come from the model alone.
   const url = checked.ok ? checked.url : hasKnownAccesses(toolName) ? undefined : checked.localUrl;
   if (url === undefined) return builtin("deny", "malformed address", checked.ok ? "" : checked.reason);
   const host = bareHost(url.hostname);

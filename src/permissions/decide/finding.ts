@@ -28,7 +28,7 @@ export interface AccessRequest {
   readonly resolved: ResolvedPath | undefined;
   /** Files that match deny rules and have several names (hard links); undefined if they could not be listed. */
   readonly denied: readonly ResolvedPath[] | undefined;
-  /** True if a command may use the file. In that case, rules for whole tools apply to the command instead. */
+  /** True if a command may use the file. Rules for whole tools then apply to the command, not to the file. */
   readonly isOperand?: true | undefined;
 }
 

@@ -68,7 +68,7 @@ export function judgeCommand(toolName: string, command: string, context: Command
   if (hidden !== undefined) return { ...hidden, mayEvade: true };
   if (judgment.open !== undefined)
     return { ...builtin("open", "command", judgment.open), mayEvade: mayUseDenied(line, compiled) };
-  // A line may do more than read only if rules allow every command on it.
+  // Unless rules allow every command on the line, the line must not do more than read.
   const { unruledGit } = judgment;
   const mustOnlyRead = sandboxed || compiled.policy.mode === "plan" || !judgment.covered;
   if (judgment.allowed !== undefined && !(mustOnlyRead && doubt === undefined))
@@ -197,7 +197,7 @@ function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefine
   if (doubt !== undefined) return doubt;
   if (programOf(command) === "git" && unit.wrappers.some(stripsEnvironment))
     return "git would run without the settings that keep it from running programs from the repository";
-  // A shell may print its own arguments, such as its name in error messages.
+  // If words that start a shell expand to file names, the shell's error messages can reveal these names.
   const isListing = unit.wrappers.some(
     (each) => shells.has(programOf(each)) && each.words.some(({ splits }) => splits),
   );

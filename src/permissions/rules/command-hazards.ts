@@ -94,7 +94,7 @@ function effectHazard(
       return namesUrl && addresses.length > 1 ? "the rule names one address, and the command uses several" : undefined;
     }
     case "change":
-      if (builtinNames.has(name)) return `${name} can evaluate its arguments`;
+      if (builtinNames.has(name)) return `${name} can evaluate its arguments, which can run commands`;
       return name === "find" ? effect.reason : undefined;
     case "unknown":
       return effect.of === "code" ? effect.reason : undefined;

@@ -30,7 +30,7 @@ interface CompiledRules {
    * Rules for calls that a person allowed for this session. They apply only where a call would otherwise need approval.
    */
   readonly session: readonly CompiledRule[];
-  /** Allow rules from lists, `permissions.jsonc` files and this session, but not from layers. */
+  /** Allow rules from lists, `permissions.jsonc` files and this session, but not from agent definitions (`layers`). */
   readonly allow: readonly CompiledRule[];
   /** True if a restriction depends on which program a command runs, so that commands must not hide the program. */
   readonly limitsCommands: boolean;

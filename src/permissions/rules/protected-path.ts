@@ -63,7 +63,7 @@ const protectedDirectories = new Set([
 const protectedPairs = new Set([
   ...namesIn(".config/git .config/fish .config/retinue .config/mise mise/config.toml mise/config.local.toml"),
   ...namesIn(".github/workflows .github/actions .github/hooks .gitea/workflows .forgejo/workflows"),
-  // Directories with programs that run instead of others with the same name.
+  // Programs here run instead of installed programs with the same name.
   ...["node_modules/.bin", "tools/bazel", "gradle/wrapper"],
   ...[".venv", "venv", ".env", "env", ".virtualenv", "virtualenv"].flatMap((name) => [
     `${name}/bin`,

@@ -53,14 +53,14 @@ export function mayGiveContents(command: SimpleCommand, isFile: (path: string) =
   return printsContents(command, subcommand) && (isMoved || !isLimited(command, { subcommand, isFile }));
 }
 
-/** Git commands that print contents with some options or operands. */
+/** Git commands that print the contents of files with some options or operands, and not with others. */
 const printers = new Set(
   "grep blame annotate range-diff cat-file show diff log whatchanged reflog diff-tree diff-index diff-files status config".split(
     " ",
   ),
 );
 
-/** Git commands that reveal no contents, each with a pattern for the arguments that are exceptions. */
+/** Git commands that reveal no contents of files, each with a pattern for arguments with which it does. */
 const quiet: ReadonlyMap<string, RegExp | undefined> = new Map<string, RegExp | undefined>([
   ..."remote rev-parse rev-list describe name-rev merge-base symbolic-ref show-ref check-ignore check-attr check-ref-format cherry count-objects version ls-files ls-tree shortlog var rm mv clean merge pull push send-pack fetch fetch-pack ls-remote init gc prune repack maintenance pack-refs cherry-pick revert switch notes hash-object update-ref show-branch sparse-checkout help submodule"
     .split(" ")

@@ -46,7 +46,8 @@ const harmless = new Map<string, RegExp>([
     .map((name) => [name, plainValue] as const),
   ["TZ", /^[A-Za-z][\w+-]*(\/[\w+-]+)*$/],
   ["PAGER", /^(cat)?$/],
-  // Retinue itself sets the other git variables, so that git runs no program that the repository names.
+  // No other variable of git is safe: Retinue sets some of them itself, so that git runs no program that the repository
+  // names.
   ["GIT_PAGER", /^(cat)?$/],
   ["GIT_TERMINAL_PROMPT", /^0$/],
   ["GIT_OPTIONAL_LOCKS", /^0$/],

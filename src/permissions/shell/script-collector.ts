@@ -199,7 +199,7 @@ export class ScriptCollector {
     if (node.type === "Function") this.caution ??= "it defines a function";
     else if (node.type === "Select" || node.type === "Coproc") this.caution ??= "it uses select or coproc";
     else if (node.type === "ArithmeticFor" || node.type === "ArithmeticCommand")
-      this.obscure("bash evaluates the contents of variables in arithmetic");
+      this.obscure("bash evaluates the contents of variables in arithmetic, which can run commands");
     else if (node.type === "TestCommand") {
       const problem = testProblem(node.expression);
       if (problem !== undefined) this.obscure(problem);
@@ -300,7 +300,8 @@ export class ScriptCollector {
 
   private assignment(node: Assignment): ShellWord | undefined {
     if (node.index !== undefined) {
-      if (!/^\d+$/.test(node.index.text)) this.obscure("bash evaluates the contents of variables in a subscript");
+      if (!/^\d+$/.test(node.index.text))
+        this.obscure("bash evaluates the contents of variables in a subscript, which can run commands");
       this.word(node.index);
     }
     const { value } = node;
@@ -314,7 +315,7 @@ export class ScriptCollector {
     for (const element of value.elements) {
       // A subscript, as in `[subscript]=value`.
       if (/^\[(?!\d+\]\+?=)/.test(element.text))
-        this.obscure("bash evaluates the contents of variables in a subscript");
+        this.obscure("bash evaluates the contents of variables in a subscript, which can run commands");
       this.word(element);
     }
     return undefined;

@@ -67,7 +67,7 @@ export interface Redirection {
 /** A command that must be allowed separately. */
 export interface CommandUnit {
   readonly command: SimpleCommand;
-  /** The transparent programs that run the command, outermost first. */
+  /** The commands that run this one and do nothing else, such as `timeout 5`, outermost first. */
   readonly wrappers: readonly SimpleCommand[];
 }
 

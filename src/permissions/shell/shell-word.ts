@@ -223,7 +223,7 @@ class Reading {
       case "ArithmeticExpansion":
         this.atom({ text: part.text, quoted, splits: false });
         if (!NUMBERS_ONLY.test(part.text))
-          this.findings.obscure("bash evaluates the contents of variables in arithmetic");
+          this.findings.obscure("bash evaluates the contents of variables in arithmetic, which can run commands");
         this.inside(part);
         return;
       case "CommandExpansion":
@@ -282,18 +282,19 @@ class Reading {
 
   private parameter(part: Extract<WordPart, { type: "ParameterExpansion" }>): void {
     const { findings } = this;
-    if (part.prefix === "!") findings.obscure("the contents of a variable are used as a name");
+    if (part.prefix === "!")
+      findings.obscure("bash evaluates the contents of a variable as the name of another one, which can run commands");
     if (part.index !== undefined && !/^(\d+|[@*])$/.test(part.index.text))
-      findings.obscure("bash evaluates the contents of variables in a subscript");
+      findings.obscure("bash evaluates the contents of variables in a subscript, which can run commands");
     const { operation } = part;
     if (operation?.type === "Unknown" || operation?.type === "Names")
       findings.obscure("a variable is used in an unknown way");
     if (operation?.type === "Transform" && !/^[QULu]$/.test(operation.operand.text))
-      findings.obscure("`@P` and similar operators evaluate the contents of a variable");
+      findings.obscure("`@P` and similar operators evaluate the contents of a variable, which can run commands");
     if (operation?.type === "Slice") {
       const offsets = [operation.offset, operation.length].filter((word) => word !== undefined);
       if (offsets.some((word) => !/^\s*(-?\d+|\(-\d+\))\s*$/.test(word.text)))
-        findings.obscure("bash evaluates the contents of variables in an offset");
+        findings.obscure("bash evaluates the contents of variables in an offset, which can run commands");
     }
     if (operation?.type === "Default" && operation.operator.endsWith("=")) {
       findings.assigned(part.parameter);

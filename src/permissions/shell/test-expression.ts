@@ -1,7 +1,10 @@
 import type { TestExpression, Word } from "unbash";
 import { filePairTest, fileTest } from "./programs/builtins.ts";
 
-/** Explains why `[[ … ]]` could run something; undefined if it can't. Numeric comparisons evaluate their operands. */
+/**
+ * Explains why `[[ … ]]` could run commands; undefined if it can't. Tests of variables evaluate their
+ * names, and numeric comparisons evaluate their operands as arithmetic.
+ */
 export function testProblem(expression: TestExpression): string | undefined {
   switch (expression.type) {
     case "TestUnary":

@@ -8,14 +8,14 @@ export interface EventStreamOptions {
   readonly stuckMs: number;
 }
 
-/** Amount of text that is collected before it is written. */
+/** Number of characters after which collected text is written immediately. */
 const CHUNK = 64 * 1024;
-/** Minimum time between smaller writes. Each write also takes time away from the session. */
+/** Minimum time between writes of less text than that, because each write takes processor time from the session. */
 const PAUSE_MS = 15;
 
 /**
- * A stream of server-sent events. Events that are sent in quick succession are written together. A client that does not
- * read takes up no more than one chunk and its connection's buffers, and is disconnected after a while.
+ * A stream of server-sent events. Events that are sent in quick succession are written together. For a client that does
+ * not read, no more than one chunk and its connection's buffers stay in memory; it is disconnected after a while.
  */
 export class EventStream {
   private readonly outgoing: ServerResponse;

@@ -39,7 +39,7 @@ export async function followUpdates(
   }
 }
 
-/** Time after which the recorded events of a session that is still being opened are returned. */
+/** Time to wait for a session that is being opened, before its events are read from its files instead. */
 const OPENING_MS = 500;
 
 /** Returns a signal that aborts when the given one does, or when the session has been opened here. */

@@ -19,7 +19,7 @@ export interface OpenRequest {
   readonly choices: SessionChoices;
   /** Session to resume; absent for a new session. */
   readonly resume?: SessionId | undefined;
-  /** Cancels the opening of the session. Earlier servers' calls that the session is waiting for stay open. */
+  /** Cancels the opening of the session, but not the calls by earlier servers that the session is waiting for. */
   readonly signal?: AbortSignal | undefined;
 }
 

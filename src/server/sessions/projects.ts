@@ -116,8 +116,8 @@ export class Projects {
   }
 
   /**
-   * Cancels the calls of earlier servers that a session is waiting for, or begins to wait for before the promise
-   * settles.
+   * Cancels calls that earlier servers started: those that the session is waiting for now, and those that it begins to
+   * wait for before the promise settles.
    */
   cancelRecalled({ name, isRemote }: Project, sessionId: SessionId, until: Promise<unknown>): void {
     const worker = isRemote ? this.options.hub?.workers().find((each) => each.name === name) : undefined;

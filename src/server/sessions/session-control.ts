@@ -169,7 +169,7 @@ export class SessionControl {
           if (!this.context.host.isStopping)
             this.context.report(`The session ${session.id} could not be resumed: ${describeError(error)}`);
         });
-        // If its worker connected in the meantime, a later call is resuming this session, and commands wait for that.
+        // If the worker has connected in the meantime, a later call resumes the session, and commands wait for it.
         if (this.resuming.get(session.id) === resumption) this.resuming.delete(session.id);
         resumption.done.resolve();
       }

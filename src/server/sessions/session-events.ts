@@ -86,7 +86,7 @@ async function sendView(
   const isClosed = watch.closed !== undefined;
   const { folded, updates } = watch.join(stream.signal);
   position.after = folded.view.seq;
-  // The next update changes `folded`, so all its parts are converted to text now.
+  // The next update changes `folded`, so the whole view is converted to text now.
   const parts = [...partsOf(folded)].map((part) =>
     eventText(part, part.type === "view_complete" ? position.after : undefined),
   );

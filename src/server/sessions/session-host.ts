@@ -163,7 +163,7 @@ export class SessionHost {
     );
   }
 
-  /** Parks all sessions. Agents continue where they stopped when the server is restarted. Never rejects. */
+  /** Parks all sessions. When the server is restarted, agents continue where they stopped. Never rejects. */
   async stop(): Promise<void> {
     this.isStopping = true;
     clearInterval(this.sweeping);

@@ -35,7 +35,7 @@ export class SessionViews {
     const { id, path, summary } = session;
     const { host } = this;
     const known = this.watches.get(id);
-    // The stamp is read before the files, so that lines added in the meantime change it.
+    // The stamp is read before the files. If lines are added in between, the next call gets a different stamp.
     const stamp = sessionStamp(path);
     const isSame = known?.closed !== undefined && known.stamp === stamp && !summary.inUse && !host.has(id);
     const watch =

@@ -117,7 +117,7 @@ export type Fault =
 
 /**
  * A fault and the model calls that it affects. Calls are numbered from 1, or chosen with the probability `chance`,
- * determined by the seed. A fault uses up a step in the same cases as one of the step's own faults.
+ * determined by the seed. `Step.faults` says which requests do not use up their step.
  */
 export type PlannedFault = { fault: Fault } & (
   | { first: number }

@@ -72,7 +72,7 @@ export async function startMcpWebServer(behavior: McpBehavior = {}): Promise<Mcp
       if (messages.length > 0) response.end();
       return;
     }
-    // Without messages, the client waits as it would for a server that hangs.
+    // If there are no messages, nothing is sent, so the client waits as it would for a server that hangs.
     if (messages.length === 0) return;
     response.writeHead(200, { ...headers, "content-type": "application/json" });
     response.end(JSON.stringify(messages.at(-1)));

@@ -18,7 +18,7 @@ export async function locate(
   access: "read" | "write" | "search",
   place: { readonly workspace: Workspace; readonly context: CallContext },
 ): Promise<Located> {
-  // An address is never used as a path, because no decision was made about such a path.
+  // An address must not be used as a path, because permissions were not checked for such a path.
   if (isAddress(path)) return { ok: false, output: failed(notAFile(path)) };
   const decided = access === "search" ? undefined : place.context.paths.find(({ requested }) => requested === path);
   const resolved = decided ?? (await place.workspace.resolve([path]))[0];

@@ -14,7 +14,7 @@ export interface SeenFiles {
 }
 
 export interface SeenByAgent {
-  /** Records that lines `first` to `last` of `total` were shown. The parts of the same version are combined. */
+  /** Records that lines `first` to `last` of `total` were shown. Parts of the same version are combined. */
   lines(path: string, shown: { version: string; first: number; last: number; total: number | undefined }): void;
   /** Records that the agent has seen the whole content, because it was shown to the agent or written by it. */
   whole(path: string, version: string): void;

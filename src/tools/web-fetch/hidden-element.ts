@@ -142,9 +142,9 @@ export interface StyledElement {
 }
 
 /**
- * Reads a style sheet. Returns a function that finds the declarations for an element, weakest first. Only selectors
- * made of a tag, classes and ids are evaluated, and media queries as for a wide screen. Also runs in the worker
- * thread, so it must not use anything defined outside of it.
+ * Reads a style sheet. Returns a function that finds the declarations for an element, weakest first. Ignores selectors
+ * other than those made of a tag, classes and ids. Evaluates media queries as for a wide screen. Also runs in the
+ * worker thread, so it must not use anything defined outside of it.
  */
 export function readStyleSheet(css: string): (element: StyledElement) => string {
   interface Rule {

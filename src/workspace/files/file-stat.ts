@@ -59,7 +59,7 @@ const words: Readonly<Record<string, string>> = {
   EFBIG: "the file would be too large",
 };
 
-/** Converts a system error to a failure with its code. Rethrows any other error, which is a bug. */
+/** Converts a system error to a failure with its code. Rethrows any other error, because it is a bug. */
 export function systemFailure(error: unknown, path: string): FileFailure {
   const code = codeOf(error);
   if (code === "EUNKNOWN" || code.startsWith("ERR_")) throw error;

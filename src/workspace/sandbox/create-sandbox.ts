@@ -11,7 +11,7 @@ export interface SandboxOptions extends Confinement {
 
 /** Sandbox of a session, shared by its workspaces. */
 export interface Sandbox {
-  /** Returns whether commands will be confined, as far as that is known without trying the sandbox. */
+  /** Predicts whether commands will be confined, without trying the sandbox. */
   expected(): Promise<SandboxState["kind"]>;
   /** Returns whether commands can be confined. The first call tries the sandbox. */
   ready(): Promise<SandboxState>;

@@ -6,7 +6,10 @@ export interface GitDirectories {
   readonly tree?: string;
   /** Paths that git must be able to write in order to commit. */
   readonly writable: readonly string[];
-  /** Paths that determine which programs git runs, and parts of other checkouts, whether they exist or not. */
+  /**
+   * Paths that commands must not change: those that determine which programs git runs, and those that belong to
+   * submodules and worktrees. Some of them may not exist.
+   */
   readonly readOnly: readonly string[];
   /** The read-only paths that determine which programs git runs. */
   readonly obeyed: readonly string[];

@@ -20,7 +20,7 @@ export interface Row {
   readonly acceptable: readonly string[];
 }
 
-/** Result of an attack. `looser` is never acceptable. */
+/** Result of an attack. `looser`: Retinue was less strict than it must be, which is never acceptable. */
 export type Verdict = "deny" | "ask" | "error" | "allow" | "looser";
 export type Attack = (place: AttackPlace, row: Row) => Verdict | Promise<Verdict>;
 
@@ -41,7 +41,7 @@ export interface AttackPlace {
   list(options: { readonly trust: boolean }): Promise<AgentList>;
 }
 
-/** Tests each named row in a new place with its files: the result must be acceptable, and nothing in it may run. */
+/** Tests each named row in a new place with its files. The result must be acceptable, and no code in them may run. */
 export function attackRows(attacks: Readonly<Record<string, Attack>>): void {
   it.each(Object.entries(attacks))("%s", async (id, attack) => {
     const row = rows.find((each) => each.id === `DEFINITIONS-${id}`);

@@ -103,7 +103,7 @@ function checkFc({ options }: ArgumentReading): Effects {
 
 /** Allows only variables that are safe for every program. */
 function checkExport({ operands }: ArgumentReading): Effects {
-  if (operands.length === 0) return [unknownProgram("export prints the environment")];
+  if (operands.length === 0) return [unknownProgram("export prints the environment, which may contain secrets")];
   return operands.flatMap(({ word: { text, open }, at }) => {
     const equals = text.indexOf("=");
     const isSafe = open === undefined && isSafeExport(text.slice(0, equals), fixedWord(text.slice(equals + 1)));
@@ -124,7 +124,7 @@ function readAssigning(words: readonly ShellWord[]): Effects {
   return [
     { kind: "change", reason: `this use of ${name} may change something`, at: 0 },
     ...evaluated(names),
-    ...(isEvaluated ? [hiddenRun(`${name} evaluates the contents of variables`, 0)] : []),
+    ...(isEvaluated ? [hiddenRun(`${name} evaluates the contents of variables, which can run commands`, 0)] : []),
   ];
 }
 
@@ -132,7 +132,7 @@ function readAssigning(words: readonly ShellWord[]): Effects {
 function evaluated(names: readonly Argument[]): Effects {
   return names
     .filter(({ word }) => word.text !== "" && mayEvaluate(word))
-    .map(({ at }) => hiddenRun("bash evaluates the subscript of a variable", at));
+    .map(({ at }) => hiddenRun("bash evaluates the subscript of a variable, which can run commands", at));
 }
 
 function checkCd({ operands }: ArgumentReading): Effects {
@@ -161,8 +161,8 @@ function readSet(words: readonly ShellWord[]): Effects {
 }
 
 /**
- * Reads the arguments of `test`. `-v` and `-R` evaluate a name, so no operator may come from a variable and no word may
- * split.
+ * Reads the arguments of `test`. `-v` and `-R` evaluate the name of a variable, which can run commands, so no operator
+ * may come from a variable and no word may split.
  */
 function readTest(given: readonly ShellWord[]): Effects {
   // Longer expressions are accepted if all their words and operators are known.
@@ -176,7 +176,11 @@ function readTest(given: readonly ShellWord[]): Effects {
   const known = rest.length === 2 ? unaryTests : binaryTests;
   const isKnown = operator?.open === undefined && known.test(operator?.text ?? "");
   if (!given.some(({ splits }) => splits) && (rest.length < 2 || (rest.length <= 3 && isKnown))) return [];
-  const change: CommandEffect = { kind: "change", reason: "test can evaluate the name of a variable", at: 0 };
+  const change: CommandEffect = {
+    kind: "change",
+    reason: "test can evaluate the name of a variable, which can run commands",
+    at: 0,
+  };
   const isNamed = given.some(({ text }) => /^-[vR]$/.test(text));
   return isNamed ? [change, ...evaluated(given.map((word) => ({ option: undefined, word, at: 0 })))] : [change];
 }

@@ -1,7 +1,7 @@
 import { type CommandEffect, type Effects, hiddenRun, unknownArgument } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
-/** Options of npm and similar programs that run a program or read other settings. */
+/** Options of npm and similar programs that name a program to run, a settings file or a directory. */
 const npmRisks =
   "--script-shell=program --shell=program --node-options=settings --prefix|-C=settings --userconfig=settings --globalconfig=settings --git=program --editor=program --viewer=program --browser=program --init-module=program --cache=write";
 const npmList: ProgramSpec = {
@@ -12,7 +12,7 @@ const npmList: ProgramSpec = {
 };
 const npmLook: ProgramSpec = {
   operands: "data*",
-  onlySandboxed: "npm may read other settings",
+  onlySandboxed: "npm may read settings files that its arguments do not name",
   options: npmRisks,
 };
 const npmChange: ProgramSpec = { does: "change", operands: "data*", options: npmRisks };
@@ -101,7 +101,12 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
   ],
   ...each("pip pip3", {
     options: "--version -V",
-    commands: new Map([...each("list show freeze check help", look("pip may read other settings or use the network"))]),
+    commands: new Map([
+      ...each(
+        "list show freeze check help",
+        look("pip may read settings files that its arguments do not name, or use the network"),
+      ),
+    ]),
     otherwise: other,
   }),
   [

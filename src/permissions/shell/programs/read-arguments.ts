@@ -139,7 +139,7 @@ class ArgumentReader {
       this.flag(option, name, index);
       return index + 1;
     }
-    // If options end at the first operand, as they do on BSD systems, the value is an operand too.
+    // On BSD systems, options end at the first operand, so the word after this option may name a file to read.
     if (this.operands.length > 0 && option.role === "data" && /\/|^\.\.$|^~/.test(word.text))
       this.effects.push({ kind: "read", word, at: index + 1 });
     // Some options accept a value only after `=`. In that case, the next word would be another option.
@@ -241,7 +241,8 @@ class ArgumentReader {
         this.effects.push({ kind: "network", word, at });
         return;
       case "variable":
-        if (mayEvaluate(word)) this.effects.push(hiddenRun("bash evaluates the subscript of a variable", at));
+        if (mayEvaluate(word))
+          this.effects.push(hiddenRun("bash evaluates the subscript of a variable, which can run commands", at));
         if (word.open !== undefined || !isLocalName(word.text))
           this.effects.push({ kind: "change", reason: `${what} sets a variable`, at });
         return;

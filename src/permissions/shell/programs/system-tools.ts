@@ -6,8 +6,8 @@ import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 const network: ProgramSpec = { does: "network", isPowerful: true, operands: "network*" };
 
 /**
- * Creates the spec of a program that is treated as read-only only in a sandbox, unless one of `options` changes
- * something.
+ * Creates the spec of a program that is treated as read-only in a sandbox, except with those of its `options` that are
+ * marked as changing something. Without a sandbox, the program is never treated as read-only.
  */
 function looking(options = ""): ProgramSpec {
   return { onlySandboxed: "this program has options that change or reveal something", options };
@@ -152,5 +152,5 @@ function readPs(words: readonly ShellWord[]): Effects {
   const letters = given.some((text) => /^-[A-Za-z]*e/.test(text)) ? /^-[AaefFljwH]+o?$/ : /^-[AaefFljwHTux]+o?$|^-o$/;
   const plain = /^(-p|-o|a?u?x?w{0,2}|axu|\d+|--sort=[-+a-z%,]+|--no-headers|--forest)$/;
   const isKnown = given.every((text, index) => isValue(index) || letters.test(text) || plain.test(text));
-  return isKnown ? [] : [unknownCode("ps may show the environment of processes", 0)];
+  return isKnown ? [] : [unknownCode("ps may show the environment of processes, which may contain secrets", 0)];
 }

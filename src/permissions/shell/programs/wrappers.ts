@@ -129,7 +129,7 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
       effects.push({ kind: "variable", name: set[1]!, at });
   }
   const first = operands[index];
-  if (first === undefined) return [...effects, unknownProgram("env prints the environment")];
+  if (first === undefined) return [...effects, unknownProgram("env prints the environment, which may contain secrets")];
   const words = operands.slice(index).map(({ word }) => word);
   return [...effects, { kind: "run", words, isRest: true, reason: "env runs a command", at: first.at }];
 }

@@ -291,7 +291,7 @@ describe("the cache in the server", () => {
   it("works automatically in the OpenAI format, from 1024 tokens in steps of 128", async () => {
     server = await createApiServer({ script: answer });
     const message = (role: string, tokens: number) => {
-      // {"role":"user","content":""} is 28 bytes; the length of the role is subtracted from the content.
+      // A token is four bytes of the message's JSON, so the content is shorter by the length of the rest of the JSON.
       const frame = JSON.stringify({ role, content: "" }).length;
       return { role, content: "x".repeat(tokens * 4 - frame) };
     };
