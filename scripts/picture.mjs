@@ -56,8 +56,8 @@ async function photograph() {
 }
 
 /**
- * Returns the screen that had the most running agents before the command finished, preferring a screen on which more
- * agents show calls.
+ * Returns the screen that had the most running agents before the command finished. Of several, it returns the one on
+ * which the most agents show calls.
  */
 async function busiestScreen() {
   const waiting = spawn("tmux", ["-L", socket, "wait-for", "prompt"]);

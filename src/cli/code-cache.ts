@@ -176,7 +176,7 @@ function removeOldFiles(folder: string): void {
 
 /**
  * Returns why a directory is not trusted. V8 executes compiled code without checks, so other users must not be able to
- * write it.
+ * write to the directory.
  */
 function whyUntrusted(state: string, folder: string): CodeCacheProblem | undefined {
   if (!isAbsolute(state)) {

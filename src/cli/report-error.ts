@@ -26,7 +26,7 @@ export async function reportError(thrown: unknown, { format, output, errors }: O
   return isExpected ? error.exitCode : exitCodes.failed;
 }
 
-/** Converts errors that the user caused to a `UserError`; returns any other error unchanged. */
+/** Converts an error that the user caused into a `UserError`; returns any other error unchanged. */
 function explained(error: unknown): unknown {
   if (!(error instanceof Error)) return error;
   // Node can't determine the current directory, because it was deleted.

@@ -46,7 +46,7 @@ const MOST_CALLS_NAMED = 4;
 const LONGEST_NAME = 80;
 
 /**
- * Returns the state before the first turn is counted. `turn` itself is not counted, because something may have changed
+ * Returns the state before the first turn is counted. `turn` itself is excluded, because something may have changed
  * during it.
  */
 export function newCount(turn: number): Repetition {

@@ -164,7 +164,7 @@ describe("createMcpServers", () => {
     const limits = { startMs: 400, slowMs: 20 };
     const servers = make({ mute: program.config({ silent: true }) }, { limits, report: (text) => reported.push(text) });
     const { problems } = await connect(servers, "mute");
-    expect(reported).toEqual(['Waiting for the MCP server "mute" to start, for up to 400 ms.']);
+    expect(reported).toEqual(['Waiting up to 400 ms for the MCP server "mute" to start.']);
     expect(problems).toHaveLength(1);
     expect(problems[0]).toMatch(/^The MCP server "mute" could not be started: it did not respond within 400 ms\./);
     expect(servers.processes()).toBe(0);

@@ -101,7 +101,7 @@ export function createMcpServers(options: McpServersOptions): McpServers {
   }
 
   function reportSlowStart(name: string): void {
-    options.report?.(`Waiting for the MCP server "${name}" to start, for up to ${formatDuration(limits.startMs)}.`);
+    options.report?.(`Waiting up to ${formatDuration(limits.startMs)} for the MCP server "${name}" to start.`);
   }
 
   async function connect(

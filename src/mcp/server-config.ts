@@ -54,7 +54,7 @@ export function startsProcess(config: unknown): boolean {
   return isRecord(config) && kindOf(config) === "stdio";
 }
 
-/** Returns true if the configuration contains a server object from this program. */
+/** Returns true if the configuration contains a server object that this program created. */
 export function isOwnServer(config: unknown): boolean {
   return isRecord(config) && kindOf(config) === "own";
 }

@@ -167,7 +167,7 @@ function readOpen(descriptor: number, path: string): FileText {
     return { problem: `The settings file ${path} has a size of ${limit}. Make it shorter.` };
   }
   const bytes = readFileSync(descriptor);
-  // A rule with undecodable characters would match nothing.
+  // A rule that contains bytes that can't be decoded would never match.
   if (!isUtf8(bytes)) return { problem: `The settings file ${path} is not UTF-8 text. Save it as UTF-8.` };
   return { text: bytes.toString("utf8") };
 }

@@ -52,7 +52,7 @@ function isSecretOption(argument: unknown): boolean {
   return typeof argument === "string" && /^--?[\w-]+$/.test(argument) && secretName.test(argument);
 }
 
-/** Hides the value of an option such as `--token=…`, and the login and the query in URLs. */
+/** Hides the value of an option such as `--token=…`, and the credentials and query values in URLs. */
 function withoutSecretParts(text: string): string {
   const [, option] = /^(--?[\w-]+=)/.exec(text) ?? [];
   if (option !== undefined && secretName.test(option)) return `${option}…`;

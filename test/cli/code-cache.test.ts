@@ -152,7 +152,9 @@ describe("the directory of compiled code", () => {
       { tool: "Bash", input: { command: `echo new > ${path}` } },
       { tool: "Bash", input: { command: `cp write.sh ${path}` } },
     ];
-    const denials = await call(calls, ["--allowed-tools", "Edit(**), Bash(echo:*), Bash(cp:*)"]);
+    // Without reading it first, a file can't be changed, and no approval is needed for a change that can't succeed.
+    const read = { tool: "Read", input: { file_path: path } };
+    const denials = await call([read, ...calls], ["--allowed-tools", "Edit(**), Bash(echo:*), Bash(cp:*)"]);
     expect(denials.map(({ tool_name: tool }) => tool)).toEqual(calls.map(({ tool }) => tool));
   });
 

@@ -44,7 +44,7 @@ export function startInHost(command: HostedCommand): StartedCommand {
       reject(new Error(`The process that ran ${command.program ?? command.words?.join(" ")} has ended.`)),
     );
   });
-  host.send({ input: "", ...command });
+  host.send({ ...command, input: command.input ?? "" });
   return { ended, kill: () => void (isDone || host.kill("SIGKILL")) };
 }
 

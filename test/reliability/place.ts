@@ -22,7 +22,7 @@ export interface Place {
   remove(): void;
 }
 
-/** A variable that commands get from Retinue. */
+/** An environment variable that Retinue passes on to commands. Tests find the commands of a place by its value. */
 export const MARK = "XDG_MENU_PREFIX";
 
 /** Creates a place where commands run without a sandbox, because starting it takes longer than most of them. */

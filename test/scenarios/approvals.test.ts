@@ -327,6 +327,6 @@ describe('an "always" answer for the project', () => {
     expect(load().untrusted).toEqual([".retinue/settings.json: permissions.allow", "AGENTS.md"]);
     // What someone else adds to the file is off, together with the rest of it.
     writeFileSync(file, '{"permissions":{"allow":["Bash(mkdir one)","Bash"]}}');
-    expect(load().settings).toEqual({});
+    expect(load().settings).not.toHaveProperty("permissions");
   });
 });

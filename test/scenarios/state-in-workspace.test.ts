@@ -32,7 +32,7 @@ const bash = (command: string) => ({ name: "Bash", input: { command } });
 
 describe("a state directory of any name in the workspace", () => {
   it.each([
-    [{ name: "Write", input: { file_path: "state/settings.json", content: "planted" } }],
+    [{ name: "Write", input: { file_path: "state/permissions.jsonc", content: "planted" } }],
     [{ name: "Write", input: { file_path: "state/trust.json", content: "planted" } }],
     [{ name: "Write", input: { file_path: "state/plugins/kit/hooks/hooks.json", content: "planted" } }],
     [{ name: "Write", input: { file_path: "state/projects/p/s/inbox.jsonl", content: "planted" } }],

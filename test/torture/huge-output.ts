@@ -71,7 +71,7 @@ export const hugeOutput: Campaign = (options) =>
     floods.map((each) => [each]),
   );
 
-/** All huge outputs in one session. Together, they may not use more memory than each by itself. */
+/** All huge outputs in one session. The limit for all of them together is the same as for a single one. */
 export const hugeOutputsTogether: Campaign = (options) => flood(options, [floods]);
 
 async function flood(options: CampaignOptions, sessions: readonly (readonly Flood[])[]): Promise<CampaignReport> {

@@ -23,7 +23,7 @@ export const promptOptionHints: Readonly<Record<string, string>> = {
 export const sessionOptionHints: Readonly<Record<string, string>> = {
   prompt: PROMPT,
   messages: PROMPT,
-  options: "Pass the options themselves, without `options` around them.",
+  options: "Pass the options directly, not inside an `options` object.",
   budget: COST_LIMIT,
   maxCost: COST_LIMIT,
   maxCostUsd: COST_LIMIT,

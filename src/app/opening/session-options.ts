@@ -93,8 +93,8 @@ export interface SessionOptions {
   readonly agents?: Readonly<Record<string, AgentOptions | JsonObject>> | undefined;
   /**
    * Whether agents, skills and instructions (AGENTS.md, CLAUDE.md) from the workspace are used in addition to the
-   * user's own. If absent, a named agent uses those in directories that the user trusts, and the main agent reads no
-   * instructions.
+   * user's own. If absent: with `agent`, those in directories that the user trusts are used; without `agent`, no
+   * instructions are read.
    */
   readonly trusted?: boolean | undefined;
   /** How the program was started; defaults to `sdk`. Some agents are only useful to people at a command line. */

@@ -114,7 +114,7 @@ function refuseUnpriced(cwd: string, model: string | undefined): void {
   if (unpriced === undefined) return;
   throw usageError(
     `The price of the model ${unpriced} is unknown, so --max-cost can't be enforced`,
-    `Use --max-tokens instead, choose another model, or add its price to the provider's "prices" in your settings.`,
+    `Use --max-tokens instead, choose another model, or add the price of ${unpriced} to the provider's "prices" in your settings.`,
   );
 }
 

@@ -151,7 +151,7 @@ function readText(path: string, option: string): string {
 
 /**
  * Calls `stop` on the first signal that asks the process to end. A second signal ends the process immediately. Returns
- * a function that returns the exit code; undefined if there was no signal.
+ * a function that returns the exit code, or undefined if there was no signal.
  */
 function onStopSignal(stop: () => void): () => number | undefined {
   let first: StopSignal | undefined;

@@ -22,7 +22,7 @@ export function replaceInherited(): readonly ("ignore" | number)[] {
 
 /**
  * Closes the descriptors above this process's limit, which were opened before the limit was lowered. They can't be
- * replaced, because starting a process would fail. Returns the others.
+ * replaced, because a process that is given them could not be started. Returns the others.
  */
 function replaceable(descriptors: readonly number[]): readonly number[] {
   const limit = descriptorLimit();

@@ -14,8 +14,8 @@ export interface ProcessRequest {
   /** The complete environment. Defaults to the environment of this process. */
   env?: Readonly<Record<string, string | undefined>> | undefined;
   /**
-   * Marks the process and everything it starts. A list of tags is ordered from the widest group to the process itself:
-   * `endProcessTree` uses only the last tag, `sweepTagged` accepts any of them.
+   * Marks the process and everything it starts. A list of tags is ordered from the widest group to the process itself.
+   * `endProcessTree` uses only the last tag; `sweepTagged` accepts any of them.
    */
   tag: string | readonly string[];
   /** Text or bytes written to the process's standard input. Empty by default. */

@@ -77,7 +77,7 @@ export function* surveyFiles(
     readonly isIgnored: (name: string) => boolean;
     /** Maximum number of directories that are counted individually. */
     readonly maxCounted?: number;
-    /** Returns true if agents explore the directories, so that the largest one need not be split. */
+    /** Returns true if agents will explore the directories, in which case large ones need not be split. */
     readonly isDelegated?: (known: Pick<Survey, "files" | "directories">) => boolean;
   },
 ): Generator<Step, Survey, readonly CallResult[]> {

@@ -106,7 +106,7 @@ interface Atom {
   readonly isPipe?: true | undefined;
 }
 
-/** Encodes a word so that its braces can be expanded. `expandBraces` describes the encoding. */
+/** Encodes a word so that its braces can be expanded. See `expandBraces` for the encoding. */
 class Reading {
   code = "";
   private readonly findings: WordFindings;

@@ -17,7 +17,7 @@ import { SessionAgents } from "./session-agents.ts";
 import type { CatalogSession } from "./session-catalog.ts";
 import type { SessionWatch } from "./session-views.ts";
 
-/** Throws an `HttpProblem` if a client claims to know later events than the session has. */
+/** Throws an `HttpProblem` if a client's cursor is past the session's last event. */
 export function checkCursor({ path }: CatalogSession, after: number): void {
   if (after === 0 || after <= lastEventNumber(path)) return;
   throw problem(

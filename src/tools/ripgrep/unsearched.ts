@@ -12,7 +12,7 @@ export interface Unsearched {
 export interface UnsearchedOptions {
   /** Absolute path of the directory that was searched. */
   readonly directory: string;
-  /** Directory that shown paths are relative to. */
+  /** Directory that displayed paths are relative to. */
   readonly root: string;
   readonly hidden: (path: string) => boolean;
 }

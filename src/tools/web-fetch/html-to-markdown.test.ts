@@ -100,7 +100,7 @@ const hiding = [
   "<datalist><option>SECRET</option></datalist>",
   '<p hidden><img src="/a.png" alt="SECRET" title="SECRET"><a href="/" title="SECRET">x</a></p>',
 ];
-/** Ways to hide text that can be detected only in the parsed page. */
+/** Ways of hiding text; only the parsed page reveals them. */
 const hidingByContext = [
   '<img src="/a.png" width="1" height="1" alt="SECRET">',
   "<dialog>SECRET</dialog>",

@@ -41,8 +41,8 @@ function afterTag(html: string, open: number): number {
 
 const LONGEST_TAG = 4_000;
 /**
- * Matches tags whose attributes must be read, because they contain a word that can hide text, or escapes that may spell
- * such a word.
+ * Matches tags whose attributes must be parsed: they contain a word that is used to hide text, or an escape that may
+ * stand for part of one.
  */
 const mayHide =
   /hidden|display|visib|opacity|zoom|font|overflow|clip|transform|scale|rotate|filter|translate|mask|left|top|right|bottom|indent|margin|inset|color|fill|sr-only|screen-reader|[&\\]/i;

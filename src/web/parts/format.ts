@@ -32,7 +32,7 @@ export function formatCost(costUsd: number | undefined, isAtMost = false): strin
 }
 
 /** Explains the sign in a cost that may be lower. */
-export const AT_MOST = "Includes the most that requests whose responses were lost can have cost";
+export const AT_MOST = "Includes the maximum cost of requests whose responses were lost";
 
 /** Formats a number of tokens: `930`, `41.2 k`, `1.3 M`. */
 export function formatTokens(tokens: number): string {

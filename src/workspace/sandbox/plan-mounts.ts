@@ -201,7 +201,7 @@ const homeSecrets = [
   ...["snap/chromium", ".var/app"],
   // Other agents.
   ...[".claude.json", ".claude/.credentials.json", ".codex/auth.json", ".gemini"],
-  // Histories of typed commands, which often include passwords.
+  // Command histories, which often include passwords.
   ...[".bash_history", ".zsh_history", ".local/share/fish/fish_history", ".python_history", ".node_repl_history"],
   ...[".psql_history", ".mysql_history", ".rediscli_history", ".lesshst"],
 ];

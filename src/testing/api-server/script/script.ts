@@ -8,7 +8,7 @@ export type Choice = {
   fault: Fault | undefined;
   count: number;
   conversation: string;
-  /** Makes the step available again after a response that left no complete message. */
+  /** Makes the step available again if its response did not deliver a complete message. */
   release: () => void;
 };
 
