@@ -64,9 +64,13 @@ describe.skipIf(!hasTmux)("a conversation", () => {
     const terminal = await openTerminal(server);
     await say(terminal, "Count");
     await terminal.waitFor("Line number 5 ");
-    // Some sizes follow each other faster than tmux reports them to the program.
-    for (let count = 0; !(await terminal.screen()).includes("Line number 120 "); count += 1)
-      await terminal.resize(50 + ((count * 37) % 71), 14 + ((count * 11) % 27));
+    // Some sizes follow each other faster than tmux reports them to the program. It writes nothing until they stop changing.
+    for (let [count, shown] = [0, 0]; shown < 120; ) {
+      for (const end = count + 8; count < end; count += 1)
+        await terminal.resize(50 + ((count * 37) % 71), 14 + ((count * 11) % 27));
+      const before = shown;
+      shown = lastNumber(await terminal.waitFor((screen) => lastNumber(screen) > before));
+    }
     await terminal.resize(80, 24);
     await terminal.waitFor((screen) => !screen.includes("writing") && /^─{79}$/m.test(screen));
     const all = await terminal.scrollback();
@@ -115,3 +119,7 @@ describe.skipIf(!hasTmux)("a conversation", () => {
     expect(screen).toMatch(/Fine \u{1f44d} so far\.\n\n› What shall we do\?\n─{79}\n/u);
   });
 });
+
+function lastNumber(screen: string): number {
+  return Number([...screen.matchAll(/Line number (\d+) /g)].at(-1)?.[1] ?? 0);
+}
