@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { created, runEnded, started } from "../client/view/agent-events.test-support.ts";
+import { answered, created, runEnded, started } from "../client/view/agent-events.test-support.ts";
 import { openTestTerminal } from "./terminal.test-support.ts";
 
 describe("notices about background agents that have ended", () => {
@@ -14,5 +14,31 @@ describe("notices about background agents that have ended", () => {
     for (const id of ids) terminal.happen(runEnded(), id);
     await terminal.waitFor("37 more agents have ended: 37 succeeded. The main agent gets their reports");
     expect(terminal.printed.match(/succeeded; the main agent gets its report/g)).toHaveLength(3);
+  });
+});
+
+describe("a subagent's request that the user answers by editing the call", () => {
+  it("is reported once, although the edited call is a request of its own", async () => {
+    const id = "a000000000001";
+    const terminal = await openTestTerminal();
+    const input = (command: string): string => JSON.stringify({ command });
+    const ask = (requestId: string, command: string): void => {
+      const call = { callId: "c0", name: "Bash", inputJson: input(command) };
+      terminal.happen({ type: "approval.requested", requestId, ...call, reason: "no rule", always: [] }, id);
+    };
+    const allow = (requestId: string, inputJson?: string): void => {
+      const answer = { callId: "c0", answer: "allow", by: "me" } as const;
+      terminal.happen({ type: "approval.answered", requestId, ...answer, inputJson }, id);
+    };
+    terminal.happen(created([id]), id);
+    terminal.happen(started({ background: true }), id);
+    terminal.happen(answered("", [{ name: "Bash", input: { command: "touch a" } }]), id);
+    ask("ask_1", "touch a");
+    allow("ask_1", input("touch b"));
+    ask("ask_2", "touch b");
+    allow("ask_2");
+    terminal.happen(runEnded(), id);
+    await terminal.waitFor("succeeded; the main agent gets its report");
+    expect(terminal.printed.match(/you edited and allowed it; before: touch a/g)).toHaveLength(1);
   });
 });

@@ -74,9 +74,8 @@ export function createAgentNotices(app: App, isBusy: () => boolean): AgentNotice
     notice: ({ agentId, event }, before) => {
       const agent = agentOf(app.view, agentId);
       if (agent === undefined || agentId === MAIN_AGENT || !("at" in event) || event.at < before.connectedAt) return;
-      // After an "always" answer, the rule answers the other requests that it allows.
-      const isAnswer = event.type === "approval.answered" && !event.by.startsWith("the rule ");
-      if (isAnswer) noticeAnswer(app, agent, event.callId);
+      if (event.type === "approval.answered" && isNew(event, agentOf(before, agentId)))
+        noticeAnswer(app, agent, event.callId);
       if (event.type === "run.ended" && agentOf(before, agentId)?.background === true)
         end({ path: agent.path, words: `${labelOf(agent)} ${activityWords(agent)}`, event });
     },
@@ -89,6 +88,16 @@ function countEnds(ended: readonly Ended[]): string {
   for (const { event } of ended) counts.set(event.outcome, (counts.get(event.outcome) ?? 0) + 1);
   const parts = [...counts].map(([outcome, count]) => `${count} ${outcome}`).join(", ");
   return `${ended.length} more agents have ended: ${parts}`;
+}
+
+/**
+ * Returns whether the user should be told about an answer. After an "always" answer, the rule answers the other requests
+ * that it allows. An edited call is a request of its own, which the same answer allows.
+ */
+function isNew({ by, answer, always, inputJson, callId }: EventOf<"approval.answered">, before?: AgentView): boolean {
+  if (by.startsWith("the rule ")) return false;
+  const isEdited = before?.calls.find((call) => call.callId === callId)?.targetBefore !== undefined;
+  return !(isEdited && answer === "allow" && always === undefined && inputJson === undefined);
 }
 
 /** Prints a subagent's request and the answer. */

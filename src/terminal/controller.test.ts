@@ -39,6 +39,21 @@ describe("Esc while prompts are queued", () => {
   });
 });
 
+describe("↑ after Ctrl+C has cleared the box", () => {
+  it("brings the cleared text back before it edits queued prompts", async () => {
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    queue(terminal, "first");
+    await terminal.waitFor("queued  first");
+    terminal.type("a draft");
+    terminal.press("ctrl-c");
+    await terminal.waitFor("Cleared. ↑ brings it back");
+    terminal.press("up");
+    expect(terminal.frame()).toContain("› a draft");
+    expect(terminal.sent).toEqual([]);
+  });
+});
+
 describe("Ctrl+O", () => {
   it("shows calls in full, with their output, and names agents", async () => {
     const terminal = await openTestTerminal();

@@ -277,7 +277,7 @@ export function createController(options: ControllerOptions): Controller {
     const quit = { key, effect: "quit" } as const;
     if (flash.isAnnounced(quit)) askToLeave();
     else if (!box.isEmpty) {
-      box.take();
+      box.clear();
       flash.show("Cleared. ↑ brings it back · Ctrl+C again quits", quit);
     } else if (!isBusy()) flash.show("Ctrl+C again quits", quit);
     else if (requestsEndedByInterrupt(feed.view).length > 0 && !flash.isAnnounced({ key, effect: "interrupt" }))
@@ -304,7 +304,7 @@ export function createController(options: ControllerOptions): Controller {
       if (flash.isAnnounced({ key: "esc", effect: "interrupt" }) || isHarmless) void interrupt.start();
       else warnOfInterrupt("esc");
     } else if (box.isEmpty) return;
-    else if (flash.isAnnounced({ key: "esc", effect: "clear" })) box.take();
+    else if (flash.isAnnounced({ key: "esc", effect: "clear" })) box.clear();
     else flash.show("Esc again clears the input", { key: "esc", effect: "clear" });
   }
 
@@ -342,7 +342,7 @@ export function createController(options: ControllerOptions): Controller {
     "shift-tab": () => void changeMode(),
     "ctrl-enter": () => submit.now(box),
     "ctrl-s": () => submit.now(box),
-    up: () => (isSuggesting() ? completion.move(-1) : box.isEmpty && submit.editQueued(box)),
+    up: () => (isSuggesting() ? completion.move(-1) : box.isEmpty && !box.isCleared && submit.editQueued(box)),
     down: () => (isSuggesting() ? completion.move(1) : box.isEmpty && openAgents()),
     tab: () => (completion.isOpen ? complete() : requests.show() || openAgents()),
   };

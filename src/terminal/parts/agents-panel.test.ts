@@ -45,6 +45,16 @@ describe("the tree of agents", () => {
     expect(agents).toEqual([expect.stringMatching(/^ {2}● Explore part 0: starting +1:05 +0$/)]);
   });
 
+  it("always says which agents work in the background, unless it is narrow", () => {
+    const id = "a000000000001";
+    const view = [created([id], "look at all places that call the router"), started({ background: true })]
+      .map((event, index): ViewUpdate => ({ agentId: id, seq: index + 1, event: line(event, at) }))
+      .reduce(foldSession, newSessionView());
+    expect(texts(view, { rows: 3 })[1]).toMatch(/that call the router: … {2}background +1:05/);
+    expect(texts(view, { rows: 3, columns: 64 })[1]).toMatch(/look at all places tha.*… {2}background +1:05/);
+    expect(texts(view, { rows: 3, columns: 40 })[1]).toMatch(/look at all pl.*… +1:05$/);
+  });
+
   it("is readable with 300 agents: it counts them, and shows those around the selected one", () => {
     const view = sessionWith(300);
     const calm = texts(view, { rows: 6 });

@@ -18,7 +18,7 @@ import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import { activitySpan } from "../conversation/call-rows.ts";
 import { thousands } from "../conversation/item-rows.ts";
 import { type Row, type Span, span } from "../screen/row.ts";
-import { cleanLine, pad, spread } from "../screen/text.ts";
+import { cleanLine, cutBefore, pad, spread } from "../screen/text.ts";
 
 export interface PanelOptions {
   readonly columns: number;
@@ -181,18 +181,15 @@ function agentRow(agent: AgentView, { columns, now, selected, width, hasCost, is
   ].join(" ");
   const doing = end === undefined ? activityWords(agent) : `${activityWords(agent)}${lastWords(agent)}`;
   const about = agent.description === "" ? "" : `${agent.description}: `;
-  return spread(
-    [
-      span(isSelected ? "› " : "  ", "accent"),
-      markOf(agent),
-      span(` ${name} `, isSelected ? "bold" : undefined),
-      span(cleanLine(about), "dim"),
-      activitySpan(doing, stateOf(agent) === "waitingForApproval" ? "warn" : undefined),
-      ...(background && end === undefined ? [span("  background", "dim")] : []),
-    ],
-    [span(figures, "dim")],
-    columns,
-  );
+  const left = [
+    span(isSelected ? "› " : "  ", "accent"),
+    markOf(agent),
+    span(` ${name} `, isSelected ? "bold" : undefined),
+    span(cleanLine(about), "dim"),
+    activitySpan(doing, stateOf(agent) === "waitingForApproval" ? "warn" : undefined),
+  ];
+  const place = background && end === undefined && !isNarrow ? [span("  background", "dim")] : [];
+  return spread(cutBefore(left, place, columns - figures.length - 2), [span(figures, "dim")], columns);
 }
 
 /** Returns the first sentence of the agent's report. */

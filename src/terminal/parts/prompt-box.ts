@@ -24,6 +24,9 @@ export interface PromptBox {
   browse(by: -1 | 1): boolean;
   /** Empties the box, keeps the text in the history and returns it. */
   take(): string;
+  /** Empties the box. Until the user writes something else, `isCleared` is true and `browse(-1)` brings the text back. */
+  clear(): void;
+  readonly isCleared: boolean;
   /** Replaces the text. */
   set(text: string): void;
 }
@@ -41,6 +44,8 @@ export function createPromptBox({ mark, earlier, onPrompt }: PromptBoxOptions): 
   let editor = emptyEditor;
   let history: History = newHistory(earlier);
   let columns = 80;
+  /** The empty editor that `clear` has left. */
+  let cleared: Editor | undefined;
 
   const vertically = (by: -1 | 1): boolean => {
     const moved = moveVertically(editor, by, columns);
@@ -53,6 +58,15 @@ export function createPromptBox({ mark, earlier, onPrompt }: PromptBoxOptions): 
     history = found.history;
     editor = editorWith(found.text);
     return true;
+  };
+  const take = (): string => {
+    const text = wholeText(editor);
+    if (text.trim() !== "") {
+      history = addPrompt(history, text);
+      onPrompt(text);
+    }
+    editor = { ...emptyEditor, killed: editor.killed };
+    return text;
   };
   return {
     get editor() {
@@ -91,14 +105,13 @@ export function createPromptBox({ mark, earlier, onPrompt }: PromptBoxOptions): 
       editor = next;
     },
     browse,
-    take: () => {
-      const text = wholeText(editor);
-      if (text.trim() !== "") {
-        history = addPrompt(history, text);
-        onPrompt(text);
-      }
-      editor = { ...emptyEditor, killed: editor.killed };
-      return text;
+    take,
+    clear: () => {
+      const isBlank = take().trim() === "";
+      cleared = isBlank ? undefined : editor;
+    },
+    get isCleared() {
+      return editor === cleared;
     },
     set: (text) => {
       editor = editorWith(text);
