@@ -26,6 +26,23 @@ describe("/permissions", () => {
   });
 });
 
+describe("a list in a small window", () => {
+  it("shows all of its title, if there is room, and all of the selected item's description", async () => {
+    const open = async (rows: number): Promise<string> => {
+      const terminal = await openTestTerminal({ columns: 40, rows });
+      terminal.type("/permissions");
+      terminal.press("enter");
+      await terminal.waitFor("› default");
+      terminal.press("down");
+      return terminal.frame();
+    };
+    expect(await open(20)).toContain("  Change the permission mode, or list\n  the rules\n");
+    const described = /› acceptEdits .*\n {4}edit files in the workspace without\n {4}asking/;
+    expect(await open(20)).toMatch(described);
+    expect(await open(11)).toMatch(described);
+  });
+});
+
 describe("/model", () => {
   const models = [
     { name: "claude-haiku-5-5", about: "small" },

@@ -1,7 +1,7 @@
 import type { App, Layer, Space } from "../app.ts";
 import { askForNumber } from "../plain/ask-for-number.ts";
 import { type Row, span } from "../screen/row.ts";
-import { cleanLine, cut, pad, spread, widthOf, wrap } from "../screen/text.ts";
+import { cleanLine, cut, pad, spread, widthOf, widthOfRow, wrap } from "../screen/text.ts";
 import type { Choice, PickerOptions } from "./choice.ts";
 import { createHeldKey } from "./held-key.ts";
 
@@ -47,32 +47,34 @@ function openList<Value>(app: App, options: PickerOptions<Value>): void {
       const listed = found();
       const chosen = listed[selected];
       const text = chosen === undefined ? "" : (detail?.(chosen.value) ?? "");
-      const room = text === "" ? Math.max(1, rows - 1) : Math.max(1, Math.min(listed.length, Math.floor(rows / 2)));
-      const first = Math.max(0, Math.min(selected - Math.floor(room / 2), listed.length - room));
       const width = Math.min(40, Math.max(0, ...listed.map(({ label }) => widthOf(label))));
-      const head: Row = [
-        span(`  ${title}`, "bold"),
-        ...(filter === "" ? [] : [span(`  ${filter}`, "accent")]),
-        ...(listed.length > room ? [span(`  ${selected + 1} of ${listed.length}`, "dim")] : []),
-      ];
-      const shown = listed.slice(first, first + room).map((choice, index): Row => {
-        const { label, about = "", hotkey, isCurrent } = choice;
-        const facts = [choice.facts ?? "", isCurrent ? "current" : ""].filter((part) => part !== "").join(" · ");
-        const isSelected = first + index === selected;
-        const name = cleanLine(about === "" ? label : pad(cut(label, width), width));
-        return spread(
-          [
-            span(isSelected ? "› " : "  ", "accent"),
-            ...(hotkey === undefined ? [] : [span(`${hotkey} `, "accent")]),
-            span(name, isSelected ? "bold" : undefined),
-            span(about === "" ? "" : `  ${cleanLine(about)}`, "dim"),
-          ],
-          facts === "" ? [] : [span(facts, "dim")],
-          columns - 1,
+      const described = text === "" && chosen !== undefined ? descriptionRows(chosen, { columns, rows, width }) : [];
+      const room = Math.max(
+        1,
+        text === "" ? rows - 1 - described.length : Math.min(listed.length, Math.floor(rows / 2)),
+      );
+      const first = Math.max(0, Math.min(selected - Math.floor(room / 2), listed.length - room));
+      const shown = listed
+        .slice(first, first + room)
+        .flatMap((choice, index): readonly Row[] =>
+          first + index === selected
+            ? [choiceRow(choice, { columns, width, isSelected: true }), ...described]
+            : [choiceRow(choice, { columns, width })],
         );
-      });
-      const list = [head, ...(shown.length === 0 ? [[span("  Nothing matches.", "dim")]] : shown)];
-      return { rows: text === "" ? list : [...list, ...detailRows(text, { columns, rows: rows - list.length })] };
+      const list: readonly Row[] = shown.length === 0 ? [[span("  Nothing matches.", "dim")]] : shown;
+      const titleRows = wrap([span(title, "bold")], { columns: columns - 1, first: [span("  ")] });
+      const head: readonly Row[] =
+        text === "" && filter === "" && titleRows.length + listed.length + described.length <= rows
+          ? titleRows
+          : [
+              [
+                span(`  ${title}`, "bold"),
+                ...(filter === "" ? [] : [span(`  ${filter}`, "accent")]),
+                ...(listed.length > room ? [span(`  ${selected + 1} of ${listed.length}`, "dim")] : []),
+              ],
+            ];
+      const top = [...head, ...list];
+      return { rows: text === "" ? top : [...top, ...detailRows(text, { columns, rows: rows - top.length })] };
     },
     key: (key) => {
       const listed = found();
@@ -127,3 +129,44 @@ function openList<Value>(app: App, options: PickerOptions<Value>): void {
 }
 
 const DETAIL_PAGE = 5;
+
+interface ChoiceSpace {
+  readonly columns: number;
+  /** Width of the labels if they are followed by descriptions. */
+  readonly width: number;
+}
+
+function choiceRow(
+  choice: Choice<unknown>,
+  { columns, width, isSelected = false }: ChoiceSpace & { readonly isSelected?: boolean },
+): Row {
+  const facts = factsOf(choice);
+  return spread(choiceSpans(choice, width, isSelected), facts === "" ? [] : [span(facts, "dim")], columns - 1);
+}
+
+function choiceSpans({ label, about = "", hotkey }: Choice<unknown>, width: number, isSelected: boolean): Row {
+  return [
+    span(isSelected ? "› " : "  ", "accent"),
+    ...(hotkey === undefined ? [] : [span(`${hotkey} `, "accent")]),
+    span(cleanLine(about === "" ? label : pad(cut(label, width), width)), isSelected ? "bold" : undefined),
+    span(about === "" ? "" : `  ${cleanLine(about)}`, "dim"),
+  ];
+}
+
+function factsOf({ facts = "", isCurrent }: Choice<unknown>): string {
+  return [facts, isCurrent ? "current" : ""].filter((part) => part !== "").join(" · ");
+}
+
+/** In a narrower window, the selected choice is described in full below it if its own row is too short. */
+const NARROW = 60;
+/** Number of rows for the title and the selected choice. */
+const KEPT_ROWS = 2;
+
+function descriptionRows(choice: Choice<unknown>, { columns, rows, width }: ChoiceSpace & Space): readonly Row[] {
+  const { label, about = "" } = choice;
+  const facts = widthOf(factsOf(choice));
+  const room = columns - 1 - (facts === 0 ? 0 : facts + 2);
+  if (columns >= NARROW || widthOfRow(choiceSpans(choice, width, true)) <= room) return [];
+  const wrapped = wrap([span(cleanLine(about || label), "dim")], { columns: columns - 1, first: [span("    ")] });
+  return wrapped.slice(0, Math.max(0, rows - KEPT_ROWS));
+}
