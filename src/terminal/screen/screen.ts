@@ -182,7 +182,8 @@ export function createScreen({ output, paint, reflows }: ScreenOptions): Screen 
     const above = sum(heights.slice(0, drawn.cursor.row)) + cursorRow;
     const onScreen = row ?? Math.min(above, size.rows - 1) + grown;
     let back = Math.max(0, Math.min(onScreen - above, sum(gone.map(heightOf))));
-    if (drawn.texts.length > 0) output.write(`${up(above + back)}${clearRows(sum(heights) + back)}`);
+    // Everything below is cleared too: GNU screen can leave rows of the frame there.
+    if (drawn.texts.length > 0) output.write(`${up(above + back)}${clearRows(size.rows)}`);
     while (back > 0) {
       back -= heightOf(gone.at(-1) ?? 0);
       gone = gone.slice(0, -1);
