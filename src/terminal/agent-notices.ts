@@ -21,6 +21,8 @@ export interface AgentNotices {
    * was opened here are not printed. `before`: the view before the update.
    */
   notice(update: ViewUpdate, before: SessionView): void;
+  /** Prints now how many more agents have ended. Called before the terminal is closed. */
+  finish(): void;
 }
 
 type Ended = Pick<AgentView, "path"> & { readonly words: string; readonly event: EventOf<"run.ended"> };
@@ -79,6 +81,7 @@ export function createAgentNotices(app: App, isBusy: () => boolean): AgentNotice
       if (event.type === "run.ended" && agentOf(before, agentId)?.background === true)
         end({ path: agent.path, words: `${labelOf(agent)} ${activityWords(agent)}`, event });
     },
+    finish: sayOthers,
   };
 }
 

@@ -54,6 +54,30 @@ describe("↑ after Ctrl+C has cleared the box", () => {
   });
 });
 
+describe("a long prompt", () => {
+  it("is printed without its middle, and Ctrl+O shows all of it", async () => {
+    const terminal = await openTestTerminal();
+    const text = Array.from({ length: 200 }, (_, line) => `line ${line}`).join("\n");
+    terminal.happen({ type: "prompt.received", from: "person", content: [{ type: "text", text }] });
+    terminal.happen(started());
+    await terminal.waitFor("line 0");
+    expect(terminal.printed).toContain("\n  … 184 more rows · Ctrl+O shows them\n  line 192\n");
+    terminal.press("ctrl-o");
+    await terminal.waitFor("line 190");
+  });
+});
+
+describe("a run that was lost with its process", () => {
+  it("is explained, without advice to resume the session, which is open", async () => {
+    const terminal = await openTestTerminal();
+    const message = "The process ended before the run did. Resume the session to continue.";
+    terminal.happen(started());
+    terminal.happen(runEnded({ outcome: "failed", reason: "process_lost", message }));
+    await terminal.waitFor("The process ended before the run");
+    expect(terminal.printed).not.toContain("Resume the session");
+  });
+});
+
 describe("Ctrl+O", () => {
   it("shows calls in full, with their output, and names agents", async () => {
     const terminal = await openTestTerminal();

@@ -268,6 +268,7 @@ export function createController(options: ControllerOptions): Controller {
     if (length > 0)
       app.say(`${plural(length, "held prompt")} not sent. Next time, press ↑ to recall earlier prompts.`, "warn");
     const message = await feed.close(how);
+    agentNotices.finish();
     if (message !== undefined) app.say(message, "warn");
     options.leave();
   }

@@ -11,7 +11,7 @@ export interface RowOptions {
   readonly columns: number;
   /** Shows each call as a sentence, without symbols and columns, for screen readers. */
   readonly isPlain?: boolean | undefined;
-  /** Shows each call's complete input and output. */
+  /** Shows long prompts, and each call's input and output, in full. */
   readonly isWhole?: boolean | undefined;
   /** The user's name. */
   readonly user?: string | undefined;
@@ -95,7 +95,22 @@ export function isToldByEnd(item: Item, { items, dropped }: AgentView): boolean 
 
 const CUT_OFF: Row = [span("  The response was cut off here.", "warn")];
 
-function promptRows({ text, images, from }: Extract<Item, { kind: "prompt" }>, { columns, isPlain }: RowOptions) {
+/** Maximum number of rows of a prompt, and number of its first and last rows that are shown if it has more. */
+const MAX_PROMPT_ROWS = 20;
+const PROMPT_END_ROWS = 8;
+
+function promptRows(item: Extract<Item, { kind: "prompt" }>, options: RowOptions): readonly Row[] {
+  const rows = wholePromptRows(item, options);
+  if (options.isWhole || item.from !== "person" || rows.length <= MAX_PROMPT_ROWS) return rows;
+  const hidden = rows.length - 2 * PROMPT_END_ROWS;
+  const more = [span(`  … ${hidden} more rows · Ctrl+O shows them`, "dim")];
+  return [...rows.slice(0, PROMPT_END_ROWS), more, ...rows.slice(-PROMPT_END_ROWS)];
+}
+
+function wholePromptRows(
+  { text, images, from }: Extract<Item, { kind: "prompt" }>,
+  { columns, isPlain }: RowOptions,
+): readonly Row[] {
   const typed = from === "person" ? shownPrompt(text) : text;
   const shown = images > 0 ? `${typed}${typed === "" ? "" : " "}[${plural(images, "image")}]` : typed;
   const mark = isPlain ? "You: " : "› ";
@@ -125,7 +140,9 @@ function endItem(
   const words = `${outcomeMarks[outcome]} ${endWords({ reason, limit })}`;
   // A refusal's message is the model's answer, which has already been printed.
   if (outcome === "stopped" || reason === "refused" || message === undefined) return note(words, "warn");
-  return note(`${words}: ${message}`, outcome === "failed" ? "bad" : "warn");
+  // The session is open, and a run that was lost with its process has already been continued.
+  const cause = message.replace(/ Resume the session to continue\.$/, "");
+  return note(`${words}: ${cause}`, outcome === "failed" ? "bad" : "warn");
 }
 
 function endedRow({ agentId, outcome }: EndedNotice, { columns, nameOf }: RowOptions): Row {
