@@ -50,6 +50,14 @@ describe("a call", () => {
     ]);
   });
 
+  it("is a sentence in plain mode, followed by the reason if it failed", () => {
+    const item = call({ name: "Task", target: "look", outcome: "error", text: 'There is no agent "boss".' });
+    expect(texts(callRows(item, { columns: 60, isPlain: true }))).toEqual([
+      "Task look: failed, 6.7 s",
+      'There is no agent "boss".',
+    ]);
+  });
+
   it("shows the answer if it needed approval, and how long the call itself took", () => {
     const answered = (answer: object, given: Given, isPlain = false): readonly string[] => {
       const approval = { requestId: "r", reason: "", askedAt: 0, answer: { answer: "allow", by: "ana", ...answer } };

@@ -53,11 +53,12 @@ export function callRows(item: CallItem, { columns, isPlain, user }: CallOptions
   // The user's answer contains the reason for a denial.
   const isTold = reason === "" || (result?.outcome === "denied" && answer.length > 0);
   if (isPlain) {
-    const facts = [isTold ? word : words, duration].filter((part) => part !== "").join(", ");
+    const facts = [word, duration].filter((part) => part !== "").join(", ");
     const head: Row = [
       span(cleanLine(`${name}${target === "" ? "" : ` ${target}`}${facts === "" ? "" : `: ${facts}`}`)),
     ];
-    return [head, ...(plan ?? []), ...answer, ...todoRows(item, columns)];
+    const why = isTold ? [] : wrap([span(cleanLine(reason))], { columns });
+    return [head, ...(plan ?? []), ...answer, ...why, ...todoRows(item, columns)];
   }
   const head = spread(
     [

@@ -79,7 +79,7 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
     case "hook":
       return item.hook.reason === undefined ? undefined : note(`hook ${item.hook.event}: ${item.hook.reason}`);
     case "end":
-      return endItem(item, note);
+      return endItem(item, options.isPlain ? "" : `${outcomeMarks[item.outcome]} `, note);
     default:
       return undefined;
   }
@@ -134,10 +134,11 @@ function compactionText({ before, after }: Extract<Item, { kind: "compaction" }>
 
 function endItem(
   { outcome, reason, limit, message }: Extract<Item, { kind: "end" }>,
+  mark: string,
   note: (text: string, style?: Style) => PrintedItem,
 ): PrintedItem | undefined {
   if (outcome === "succeeded") return undefined;
-  const words = `${outcomeMarks[outcome]} ${endWords({ reason, limit })}`;
+  const words = `${mark}${endWords({ reason, limit })}`;
   // A refusal's message is the model's answer, which has already been printed.
   if (outcome === "stopped" || reason === "refused" || message === undefined) return note(words, "warn");
   // The session is open, and a run that was lost with its process has already been continued.

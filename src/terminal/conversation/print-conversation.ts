@@ -51,15 +51,15 @@ export function createConversationPrinter(): ConversationPrinter {
     const isInterrupted = item.kind === "call" && isInterruptedTask(item);
     if (isInterrupted) interrupted += 1;
     if (isInterrupted && interrupted > MAX_INTERRUPTED) return [];
-    return isInterrupted ? ownRows(item, options) : [...foldedRows(), ...ownRows(item, options)];
+    return isInterrupted ? ownRows(item, options) : [...foldedRows(options), ...ownRows(item, options)];
   };
 
-  const foldedRows = (): readonly Row[] => {
+  const foldedRows = ({ isPlain }: PrintOptions): readonly Row[] => {
     const more = interrupted - MAX_INTERRUPTED;
     interrupted = 0;
     if (more <= 0) return [];
     const words = more === 1 ? "1 more agent was interrupted" : `${more} more agents were interrupted`;
-    return [[span(`  – ${words}`, "dim")]];
+    return [[span(isPlain ? words : `  – ${words}`, "dim")]];
   };
 
   const ownRows = (item: Item, options: PrintOptions): readonly Row[] => {
