@@ -47,7 +47,7 @@ export function createCommands({ app, feed, program, tools, later, isBusy, leave
     ...sessionCommands(app, tools.write),
     { name: "cost", about: "show what the agents have cost", run: async () => showCost() },
     { name: "clear", about: "clear the screen", isQuiet: true, run: silently(clear) },
-    { name: "quit", about: "leave", isQuiet: true, run: silently(leave) },
+    { name: "quit", about: "quit Retinue", isQuiet: true, run: silently(leave) },
   ];
   const all = (): readonly HostCommand[] => [...own, ...(app.host?.commands() ?? [])];
 

@@ -101,7 +101,7 @@ function placeholder({ feed, submit, isBusy }: MainScreenParts): string {
   if (feed.view.queue.length > 0) return "↑ edits the queued prompt · Ctrl+S sends it now";
   if (submit.held.length > 1) return "Enter sends the held prompts · ↑ edits the last one";
   if (submit.held.length > 0) return "Enter sends the held prompt · ↑ edits it";
-  return isBusy() ? "Enter queues a prompt · Ctrl+S steers now" : "What shall we do?";
+  return isBusy() ? "Enter queues a prompt · Ctrl+S sends it now" : "What shall we do?";
 }
 
 function keysHint(parts: MainScreenParts, layer: Layer | undefined): readonly string[] {

@@ -270,7 +270,7 @@ describe.skipIf(!hasTmux)("running agents", () => {
       const { server, answer } = await scene("one");
       const terminal = await quit(server);
       await terminal.press("w");
-      await terminal.waitFor("Leaving when all agents have finished.  Esc stays");
+      await terminal.waitFor("Quitting when all agents have finished.  Esc stays");
       // A draft is never lost.
       await terminal.type("One more thing");
       answer();

@@ -102,7 +102,7 @@ describe.skipIf(!hasTmux)("with --plain", () => {
     await terminal.waitFor("will read the message");
     await terminal.press("C-c");
     await terminal.press("C-c");
-    await answer(terminal, /1 agent is running\n1: Wait until it has finished, then leave\n2: Leave;/, "3");
+    await answer(terminal, /1 agent is running\n1: Wait until it has finished, then quit\n2: Let it continue/, "3");
     expect(await terminal.ended()).toBe(0);
     end();
     const written = readFileSync(bytes, "utf8");

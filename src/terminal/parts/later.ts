@@ -1,10 +1,10 @@
-/** An action to perform when all agents have finished, such as leaving. */
+/** An action to perform when all agents have finished, such as quitting. */
 export interface Later {
   /** Says what will happen; undefined if nothing is planned. */
   readonly text: string | undefined;
   /**
    * Acts when all agents have finished and the user is not busy. Replaces what was planned before. `what`: name of the
-   * action, such as `Leaving`.
+   * action, such as `Quitting`.
    */
   plan(what: string, act: () => void): void;
   /** Forgets what was planned. Returns false if there was nothing. */

@@ -39,7 +39,7 @@ describe("/new while an agent is running", () => {
 describe("/quit while an agent is running", () => {
   it("lets it continue on the user's server", async () => {
     const terminal = await openBusy("/quit", { host: { server: async () => server } });
-    await terminal.waitFor("Leave; it continues on the server http://127.0.0.1:7333");
+    await terminal.waitFor("Quit; it continues on the server http://127.0.0.1:7333");
     terminal.type("r");
     await expect.poll(() => terminal.closed).toEqual(["serve"]);
   });

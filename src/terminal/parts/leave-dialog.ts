@@ -27,10 +27,10 @@ export async function openLeaveDialog(app: App, { isBusy, later, leave }: LeaveO
   const { they, them, finished, go } = wordsFor(count);
   const where = isRemote ? "on the server" : "when the session is resumed";
   const choices: readonly Choice<Way>[] = [
-    { hotkey: "w", label: `Wait until ${they} ${finished}, then leave`, value: "wait" },
-    ...serveChoice(server, `Leave; ${they} ${go}`),
-    { hotkey: "l", label: `Leave; ${they} ${go} ${where}`, value: "park" },
-    { hotkey: "s", label: `Stop ${them} and leave`, value: "stop" },
+    { hotkey: "w", label: `Wait until ${they} ${finished}, then quit`, value: "wait" },
+    ...serveChoice(server, `Quit; ${they} ${go}`),
+    { hotkey: "l", label: `Let ${them} continue ${where}, and quit`, value: "park" },
+    { hotkey: "s", label: `Stop ${them} and quit`, value: "stop" },
     { hotkey: "c", label: "Cancel", value: "stay" },
   ];
   openPicker(app, {
@@ -38,7 +38,7 @@ export async function openLeaveDialog(app: App, { isBusy, later, leave }: LeaveO
     choices,
     detail: (way) => (way === "park" ? (server?.advice ?? "") : ""),
     onChoose: (way) => {
-      if (way === "wait") later.plan("Leaving", () => void leave("stop"));
+      if (way === "wait") later.plan("Quitting", () => void leave("stop"));
       else if (way !== "stay") void stopAndLeave(way);
     },
   });
