@@ -56,7 +56,16 @@ export type {
   Verdict,
 } from "./events/outcome.ts";
 export { noFacts, outcomeOf } from "./events/outcome.ts";
-export type { HookAnswer, HookCommon, HookEntry, HookEvent, HookFacts, HookRecord, HookSource } from "./hooks/hook.ts";
+export type {
+  HookAnswer,
+  HookCommon,
+  HookEntry,
+  HookEvent,
+  HookFacts,
+  HookProblem,
+  HookRecord,
+  HookSource,
+} from "./hooks/hook.ts";
 export { definitionHookEvents, hookEvents, readHookEntries } from "./hooks/hook.ts";
 export type { AgentId, CallId, LineId, PromptId, RunId, SessionId } from "./ids.ts";
 export { MAIN_AGENT } from "./ids.ts";

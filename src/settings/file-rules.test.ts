@@ -2,7 +2,7 @@ import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { compilePathPattern } from "../permissions/rules/path-pattern.ts";
 import type { Effect } from "../protocol/index.ts";
-import { anchorRule } from "./file-rules.ts";
+import { anchorRule, lineOf } from "./file-rules.ts";
 
 const above = (effect: Effect) => ({ effect, directory: "/r" });
 
@@ -53,5 +53,30 @@ describe("anchorRule", () => {
       }),
       { numRuns: 2_000 },
     );
+  });
+});
+
+describe("lineOf", () => {
+  const text = `{ "subagents": { "model": "a" },
+    // "model": 1
+    "agents": { "model": { "tools": "x" } },
+    "model": "a",
+    "tools": ["b",
+      "model"],
+    "hooks": { "Stop": [{ "matcher": "a", "command": "x" },
+      { "matcher": "b", "command": "x" }] },
+    "model": "b" }`;
+
+  it.each([
+    [["model"], 9],
+    [["subagents", "model"], 1],
+    [["agents", "model", "tools"], 3],
+    [["tools", "model"], 6],
+    [["tools", "none"], 5],
+    [["hooks", "Stop", "matcher"], 7],
+    [["hooks", "Stop", "matcher", "b"], 8],
+    [["none"], 1],
+  ])("finds %j in line %i", (path, line) => {
+    expect(lineOf(text, path)).toBe(line);
   });
 });

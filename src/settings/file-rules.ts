@@ -25,13 +25,65 @@ export function rulesOf({ permissions }: Record<string, unknown>, { scope, path:
 }
 
 /**
- * Returns the line of the last key or string in `path` that occurs in the text. The search for each element starts
- * where the previous element was found.
+ * Returns the line of the last element of `path` that the text contains. An element is a key or a string. It is searched
+ * for in the value of the previous element, or else after it: the key and value of an object's property are enough to
+ * find the object in a list. Of several equal keys in an object, the last is found, because its value is used.
  */
 export function lineOf(text: string, path: readonly string[]): number {
-  let position = 0;
-  for (const key of path) position = Math.max(position, text.indexOf(JSON.stringify(key), position));
-  return text.slice(0, position).split("\n").length;
+  const all = stringsIn(text);
+  let found: JsonString | undefined;
+  let limit = text.length;
+  for (const element of path) {
+    const raw = JSON.stringify(element);
+    const { start = -1, end = limit }: Partial<JsonString> = found ?? {};
+    const later = all.filter((each) => each.raw === raw && each.start > start && each.start < limit);
+    const inside = later.filter((each) => each.start < end);
+    const equal = inside.length > 0 ? inside : later;
+    const keys = equal.filter(({ isKey }) => isKey);
+    const outermost = Math.min(...keys.map(({ parents }) => parents.length));
+    const first = keys.find(({ parents }) => parents.length === outermost);
+    const next = keys.findLast(({ parents }) => parents === first?.parents) ?? equal[0];
+    if (next === undefined) continue;
+    if (found !== undefined && inside.length > 0) limit = end;
+    found = next;
+  }
+  return text.slice(0, found?.start ?? 0).split("\n").length;
+}
+
+/** A string in the text of a JSON file, which can have comments. */
+interface JsonString {
+  readonly raw: string;
+  readonly start: number;
+  /** Positions of the objects and lists that contain the string. Strings in the same object share one array. */
+  readonly parents: readonly number[];
+  isKey: boolean;
+  /** End of the value, if the string is a key. */
+  end: number;
+}
+
+function stringsIn(text: string): readonly JsonString[] {
+  const strings: JsonString[] = [];
+  const open: JsonString[] = [];
+  const containers: (readonly number[])[] = [[]];
+  const endValues = (depth: number, end: number): void => {
+    while ((open.at(-1)?.parents.length ?? -1) >= depth) (open.pop() as JsonString).end = end;
+  };
+  for (const { 0: token, index } of text.matchAll(/"(?:[^"\\]|\\.)*"?|\/\/.*|\/\*[\s\S]*?(?:\*\/|$)|[{}[\]:]/g)) {
+    const parents = containers.at(-1) ?? [];
+    const last = strings.at(-1);
+    if (token.startsWith('"')) strings.push({ raw: token, parents, start: index, end: index, isKey: false });
+    else if (token === ":" && last !== undefined) {
+      endValues(parents.length, last.start);
+      last.isKey = true;
+      last.end = text.length;
+      open.push(last);
+    } else if (token === "{" || token === "[") containers.push([...parents, index]);
+    else if (token === "}" || token === "]") {
+      endValues(parents.length, index);
+      containers.pop();
+    }
+  }
+  return strings;
 }
 
 /** Applies a change to every entry in the rule lists in `permissions`. */

@@ -103,7 +103,7 @@ describe("a trusted project", () => {
     const content = { env: { GREETING: "x" }, outputStyle: "terse", permissions: { defaultMode: "plan" }, spinner: 1 };
     const { settings, notices } = readSettings({ ...projectWith(content), trusted: true });
     expect(settings).toEqual(content);
-    expect(notices).toEqual([expect.stringContaining('"outputStyle", "spinner"')]);
+    expect(notices).toEqual([expect.stringContaining('"outputStyle" (line 1), "spinner" (line 1)')]);
   });
 
   it("uses the default for an unknown mode, and drops values of the wrong type", () => {

@@ -69,7 +69,7 @@ describe("loadSettings", () => {
       '{"providers": {"local": {"baseURL": "http://gateway"}}}',
       'settings.json:1: unknown key "providers.local.baseURL" has no effect. Did you mean "providers.local.baseUrl"?',
     ],
-    ['{"subagents": {"nonsense": 1}}', 'settings.json: unknown key "subagents.nonsense" has no effect.'],
+    ['{"subagents": {"nonsense": 1}}', 'settings.json:1: unknown key "subagents.nonsense" has no effect.'],
   ])("suggests the key that was probably meant: %s", (text, notice) => {
     const home = homeWith(text);
     expect(loadSettings({ home }).notices).toEqual([join(home, notice)]);
@@ -108,7 +108,7 @@ describe("loadSettings", () => {
 
   it("reports all unknown keys in a file at once", () => {
     expect(loadSettings({ home: homeWith('{"x": 1, "toString": 2, "$schema": "y"}') }).notices).toEqual([
-      expect.stringContaining('unknown keys "x", "toString" have no effect'),
+      expect.stringContaining('unknown keys "x" (line 1), "toString" (line 1) have no effect'),
     ]);
   });
 
@@ -146,6 +146,31 @@ describe("loadSettings", () => {
     expect(loadSettings({ home }).notices).toEqual([
       expect.stringMatching(/settings\.json:4: Unknown hook event "Setup"/),
     ]);
+  });
+
+  it("reports misspelled keys of hooks with their line", () => {
+    const home = homeWith(
+      '{"hooks": {"PreToolUse": [\n{"matchr": "Bash", "hooks": [\n{"command": "a", "timout": 5, "once": true}]}]}}',
+    );
+    expect(loadSettings({ home }).notices).toEqual([
+      expect.stringMatching(
+        /settings\.json:2: The key "matchr" in a hook for "PreToolUse" .* Did you mean "matcher"\?/,
+      ),
+      expect.stringMatching(/settings\.json:3: The key "timout" .* Did you mean "timeout"\?/),
+      expect.stringMatching(/settings\.json:3: The key "once" .* Use type, command, args, timeout\./),
+    ]);
+  });
+
+  it("reports every invalid value and unknown key of a file that can't be used", () => {
+    const options = { home: homeWith('{"budget": {"usd": "1", "turns": -4},\n"modle": "m",\n"model": 3}') };
+    const { problems, notices } = readSettings(options);
+    expect(problems).toEqual([
+      expect.stringMatching(/settings\.json:1: budget\.usd must be a number/),
+      expect.stringMatching(/settings\.json:1: budget\.turns must/),
+      expect.stringMatching(/settings\.json:3: model must be a string/),
+    ]);
+    expect(notices).toEqual([expect.stringMatching(/settings\.json:2: unknown key "modle" .* "model"\?/)]);
+    expect(() => loadSettings(options)).toThrow(/ \("retinue doctor" also lists 2 other problems\.\)$/);
   });
 
   it("treats __proto__ as an ordinary key", () => {

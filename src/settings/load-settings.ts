@@ -1,4 +1,4 @@
-import { UserError } from "../lib/index.ts";
+import { plural, UserError } from "../lib/index.ts";
 import type { LoadedSettings, Rule, Settings } from "../protocol/index.ts";
 import { agentSettings } from "./agent-settings.ts";
 import { checkSettings } from "./check-settings.ts";
@@ -38,7 +38,7 @@ export function loadSettings(options: LoadSettingsOptions): LoadedSettings {
   const loaded = readSettings(options);
   const [first, ...more] = loaded.problems;
   if (first === undefined) return loaded;
-  const rest = more.length > 0 ? ` (${more.length} more files have problems.)` : "";
+  const rest = more.length > 0 ? ` ("retinue doctor" also lists ${plural(more.length, "other problem")}.)` : "";
   throw new UserError(`${first}${rest}`, { code: "settings", exitCode: 2 });
 }
 

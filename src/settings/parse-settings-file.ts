@@ -1,9 +1,9 @@
 import { relative } from "node:path";
-import { isRecord, nearest, parseJsonc } from "../lib/index.ts";
+import { isRecord, misspelledName, nearest, parseJsonc } from "../lib/index.ts";
 import {
   type Approval,
   type Effect,
-  hookEvents,
+  type HookProblem,
   isKnownTool,
   type Rule,
   readHookEntries,
@@ -78,13 +78,13 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
   // Invalid values are tolerated in another program's file, as long as they contain no rules.
   const isRule = (key = ""): boolean => key === "permissions" || key === "hooks";
   const harmless = file.kind === "claude" ? wrong.filter((each) => !isRule(each.path[0])) : [];
-  const [problem, ...others] = wrong.filter((each) => !harmless.includes(each));
-  if (problem !== undefined) {
-    const { message } = problem;
-    const what = message.endsWith("?") ? message : `${message}. Correct the value, or remove the key.`;
-    const more = others.length > 0 ? ` (${others.length} more in this file.)` : "";
-    return broken(`${path}:${lineOf(text, problem.path)}: ${what}${more}`);
-  }
+  const problems = wrong
+    .filter((each) => !harmless.includes(each))
+    .map(({ path: keys, message }) => {
+      const what = message.endsWith("?") ? message : `${message}. Correct the value, or remove the key.`;
+      return `${path}:${lineOf(text, keys)}: ${what}`;
+    });
+  if (problems.length > 0) return { ...broken(...problems), notices: unknownNotices(unknown, file) };
   for (const each of harmless) delete values[each.path[0] ?? ""];
   const notices = [
     ...foreign.map((what) => `${path}: ${what}`),
@@ -99,7 +99,7 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
     ...(limited.unapproved.length > 0
       ? [`${path}: ignoring ${limited.unapproved.join(", ")}, which you have not approved yet. ${fixOf(file)}`]
       : []),
-    ...hookNotices(values["hooks"], path, text),
+    ...hookNotices(values["hooks"], file),
     ...blockedToolNotices(values["subagents"], file),
   ];
   const { off, approvals } = limited;
@@ -113,20 +113,22 @@ function parseLayer(value: unknown, file: SettingsText, trust: ProjectTrust): Pa
   };
 }
 
-/** Reports hooks that never run, with the line of their event. */
-function hookNotices(hooks: unknown, path: string, text: string): string[] {
+/** Reports hooks that never run and keys that have no effect, with their line. */
+function hookNotices(hooks: unknown, { path, kind, text }: SettingsText): string[] {
   if (hooks === undefined) return [];
-  return readHookEntries(hooks).problems.map(
-    ({ event = "hooks", message }) => `${path}:${lineOf(text, ["hooks", event])}: ${message} ${hookAdvice(event)}`,
-  );
+  return readHookEntries(hooks).problems.flatMap(({ event, message, unknown }) => {
+    const meant = unknown && misspelledName(unknown.name, unknown.valid);
+    const isEvent = unknown?.name === event;
+    // Another program's hooks may have keys that only that program understands.
+    if (kind === "claude" && unknown !== undefined && !isEvent && meant === undefined) return [];
+    const line = lineOf(text, ["hooks", ...[event, unknown?.name].filter((key) => key !== undefined)]);
+    return [`${path}:${line}: ${message} ${hookAdvice(unknown, meant)}`];
+  });
 }
 
-function hookAdvice(event: string): string {
-  const isKnown = (hookEvents as readonly string[]).includes(event);
-  if (isKnown || event === "hooks")
-    return 'Write { "matcher": "Bash", "hooks": [{ "type": "command", "command": "…" }] }.';
-  const [meant] = nearest(event, hookEvents);
-  return meant === undefined ? `The events are ${hookEvents.join(", ")}.` : `Did you mean "${meant}"?`;
+function hookAdvice(unknown: HookProblem["unknown"], meant: string | undefined): string {
+  if (unknown === undefined) return 'Write { "matcher": "Bash", "hooks": [{ "type": "command", "command": "…" }] }.';
+  return meant === undefined ? `Use ${unknown.valid.join(", ")}.` : `Did you mean "${meant}"?`;
 }
 
 /** Reports names in `subagents.blockedTools` that do not belong to any tool. */
@@ -228,13 +230,11 @@ function unknownNotices(unknown: readonly UnknownKey[], { path: file, kind, text
   });
   // Another program's files have sections that only that program understands.
   const others = unknown.filter(({ path, meant }) => meant === undefined && (kind !== "claude" || path.length === 1));
-  if (others.length === 0) return typos;
-  return [...typos, `${file}: unknown ${quoted(others.map(({ path }) => path.join(".")))} no effect.`];
-}
-
-function quoted(keys: readonly string[]): string {
-  const names = someOf(keys.map((key) => `"${key}"`));
-  return keys.length === 1 ? `key ${names} has` : `keys ${names} have`;
+  const [first, ...more] = others.map(({ path }) => ({ key: `"${path.join(".")}"`, line: lineOf(text, path) }));
+  if (first === undefined) return typos;
+  if (more.length === 0) return [...typos, `${file}:${first.line}: unknown key ${first.key} has no effect.`];
+  const keys = someOf([first, ...more].map(({ key, line }) => `${key} (line ${line})`));
+  return [...typos, `${file}: unknown keys ${keys} have no effect.`];
 }
 
 /** Lists at most ten names. */

@@ -1,5 +1,6 @@
 import { readFileSync } from "node:fs";
 import type { PartSource, Plugin } from "../definitions/index.ts";
+import { misspelledName } from "../lib/index.ts";
 import {
   type HookEntry,
   type JsonObject,
@@ -25,8 +26,13 @@ export function pluginParts(plugins: readonly Plugin[]): PluginParts {
       const where = placeOfHook(matcher === undefined ? [event, command] : [event, matcher]);
       hooks.push({ pluginRoot: root, ...withRoot(hook, root), where });
     }
-    for (const { event, message } of read.problems)
-      notices.push(`${placeOfHook(event === undefined ? [] : [event])}: Plugin "${name}": ${message}`);
+    for (const { event, message, unknown } of read.problems) {
+      const meant = unknown && misspelledName(unknown.name, unknown.valid);
+      // A plugin's hooks may have keys for another program.
+      if (unknown !== undefined && unknown.name !== event && meant === undefined) continue;
+      const place = placeOfHook([event, unknown?.name].filter((key) => key !== undefined));
+      notices.push(`${place}: Plugin "${name}": ${message}${meant === undefined ? "" : ` Did you mean "${meant}"?`}`);
+    }
     const placeOfServer = placesIn(sources.mcpServers);
     for (const [server, config] of Object.entries(plugin.mcpServers ?? {})) {
       const place = placeOfServer([server]);

@@ -1,3 +1,4 @@
+import { misspelledName } from "../../lib/index.ts";
 import {
   type AgentBudget,
   type AgentDefinition,
@@ -152,12 +153,11 @@ function readHooks(reader: AgentFieldReader): readonly HookEntry[] | undefined {
   const field = reader.get("hooks");
   if (field === undefined || isEmpty(field)) return undefined;
   const { hooks, problems } = readHookEntries(field.value, definitionHookEvents);
-  for (const { message } of problems)
-    reader.warn(field, {
-      code: "foreign_hooks",
-      message,
-      fix: hookFixes[reader.syntax.form],
-    });
+  for (const { message, unknown } of problems) {
+    const meant = unknown && misspelledName(unknown.name, unknown.valid);
+    const fix = meant === undefined ? hookFixes[reader.syntax.form] : `Did you mean "${meant}"?`;
+    reader.warn(field, { code: "foreign_hooks", message, fix });
+  }
   if (hooks.length === 0) return undefined;
   const where = reader.placeOf(field);
   return where === undefined ? hooks : hooks.map((hook) => ({ ...hook, where }));

@@ -537,11 +537,12 @@ describe("fields", () => {
   });
 
   it("do not include hooks in other formats, which are reported", async () => {
-    const { definition, codes } = await withFields(
-      "hooks:\n  pre: echo a\n  PreToolUse:\n    - {type: prompt, prompt: x}",
+    const { definition, codes, diagnostics } = await withFields(
+      "hooks:\n  pre: echo a\n  PostTolUse: []\n  PreToolUse:\n    - {type: prompt, prompt: x}",
     );
     expect(definition?.hooks).toBeUndefined();
-    expect(codes).toEqual(["warning foreign_hooks", "warning foreign_hooks"]);
+    expect(codes).toEqual(["warning foreign_hooks", "warning foreign_hooks", "warning foreign_hooks"]);
+    expect(diagnostics[1]?.fix).toBe('Did you mean "PostToolUse"?');
   });
 
   it("can disable the agent", async () => {

@@ -21,6 +21,17 @@ describe("hooks", () => {
     ]);
   });
 
+  it.each([
+    [{ matchr: "Bash", hooks: [{ command: "a" }] }, /^The key "matchr" in a hook for "Stop" is unknown/],
+    [{ hooks: [{ command: "a", matcher: "Bash" }] }, /^The key "matcher"/],
+    [{ command: "a", timout: 5 }, /^The key "timout"/],
+    [{ command: "a", timeout: "soon" }, /^The timeout of a hook for "Stop" is not a number/],
+  ])("run even if a key has no effect, which is reported: %j", (entry, message) => {
+    const { hooks, problems } = readHookEntries({ Stop: [entry] });
+    expect(hooks).toMatchObject([{ command: "a" }]);
+    expect(problems).toMatchObject([{ event: "Stop", message: expect.stringMatching(message) }]);
+  });
+
   it("keep their order in a list", () => {
     const value = {
       PostToolUse: [{ matcher: "Edit", hooks: [{ command: "a" }, { command: "b" }] }, { command: "c" }],

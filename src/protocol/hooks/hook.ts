@@ -131,11 +131,13 @@ export interface HookEntries {
   readonly problems: readonly HookProblem[];
 }
 
-/** A problem that prevents a hook entry from running. */
+/** A problem with a hook entry. Unless it is an unknown key or an invalid timeout, the hook never runs. */
 export interface HookProblem {
   /** Name of the event under which the entry is listed. Absent if the whole value is invalid. */
   readonly event?: string | undefined;
   readonly message: string;
+  /** Unknown name of an event or key, and the names that are valid in its place. */
+  readonly unknown?: { readonly name: string; readonly valid: readonly string[] } | undefined;
 }
 
 /**
@@ -151,8 +153,8 @@ export function readHookEntries(value: unknown, known: readonly HookEvent[] = ho
       problems: [{ message: '"hooks" is not an object that maps events to entries, so none of these hooks run.' }],
     };
   for (const [event, entries] of Object.entries(value)) {
-    const report = (message: string): void => void problems.push({ event, message });
-    if (!isKnown(event, known)) report(unknownEvent(event));
+    const report: EntryContext["report"] = (message, unknown) => void problems.push({ event, message, unknown });
+    if (!isKnown(event, known)) report(unknownEvent(event), { name: event, valid: known });
     else for (const entry of Array.isArray(entries) ? entries : [entries]) readEntry(entry, { event, hooks, report });
   }
   return { hooks, problems };
@@ -161,8 +163,11 @@ export function readHookEntries(value: unknown, known: readonly HookEvent[] = ho
 interface EntryContext {
   readonly event: HookEvent;
   readonly hooks: HookEntry[];
-  readonly report: (message: string) => void;
+  readonly report: (message: string, unknown?: HookProblem["unknown"]) => void;
 }
+
+const groupKeys = ["matcher", "hooks"];
+const handlerKeys = ["type", "command", "args", "timeout"];
 
 function readEntry(entry: unknown, { event, hooks, report }: EntryContext): void {
   const { matcher, hooks: nested } = isMapping(entry) ? entry : {};
@@ -170,11 +175,29 @@ function readEntry(entry: unknown, { event, hooks, report }: EntryContext): void
     report(`A matcher for "${event}" is not a string; its hooks never run.`);
     return;
   }
-  for (const handler of Array.isArray(nested) ? nested : [entry]) {
+  const isGroup = Array.isArray(nested);
+  if (isGroup) reportKeys(entry, groupKeys, { event, report });
+  for (const handler of isGroup ? nested : [entry]) {
     const hook = readHandler(handler, event);
-    if (typeof hook === "string") report(hook);
-    else hooks.push({ ...hook, matcher: matcher ?? undefined });
+    if (typeof hook === "string") {
+      report(hook);
+      continue;
+    }
+    hooks.push({ ...hook, matcher: matcher ?? undefined });
+    reportKeys(handler, isGroup ? handlerKeys : ["matcher", ...handlerKeys], { event, report });
+    const { timeout } = handler as { readonly timeout?: unknown };
+    if (timeout !== undefined && hook.timeoutSeconds === undefined)
+      report(`The timeout of a hook for "${event}" is not a number of seconds above 0, so the default applies.`);
   }
+}
+
+function reportKeys(
+  entry: unknown,
+  valid: readonly string[],
+  { event, report }: Pick<EntryContext, "event" | "report">,
+): void {
+  for (const name of Object.keys(entry as object).filter((key) => !valid.includes(key)))
+    report(`The key "${name.slice(0, 40)}" in a hook for "${event}" is unknown, so it has no effect.`, { name, valid });
 }
 
 /** Returns the hook, or a description of what is wrong. */
