@@ -97,6 +97,8 @@ describe("parseRoot", () => {
     for (const bad of ["{poet", "[]", '"poet"', "null"]) {
       expect(() => parseRoot(["-p", "--agents", bad, "go"]), bad).toThrow("--agents");
     }
+    const misquoted = '--agents is not JSON: line 1, column 2: expected a key in double quotes, not "p"';
+    expect(() => parseRoot(["-p", "--agents", "{poet", "go"])).toThrow(misquoted);
   });
 
   it("combines the rules from several flags", () => {
@@ -135,6 +137,11 @@ describe("parseRoot", () => {
 
   it.each([
     [["mcp", "list"], 'There is no command "mcp"', /\.mcp\.json.*For a prompt: retinue -p "mcp list"\./],
+    [
+      ["--trust", "doctor"],
+      '"doctor" comes after an option',
+      /^Put the command first: retinue doctor \[options\]\. For a prompt:/,
+    ],
     [["statu"], 'There is no command "statu"', /Use `retinue ps`.*For a prompt: retinue -p "statu"\./],
     [["map"], 'There is no command "map"', /^To map a repository, send a prompt: retinue -p "Map this repository"\./],
     [["login"], 'There is no command "login"', /ANTHROPIC_API_KEY.*retinue -p "login"/],

@@ -109,7 +109,7 @@ export function parseRoot(argv: readonly string[]): RootRequest {
     if (unusable !== undefined) throw usageError(`--${unusable} does not work with -p`, "Leave one of them out.");
     return { kind: "print", options: parsePrintOptions(options) };
   }
-  const problem = unknownCommand(options.positionals, commandNames);
+  const problem = misplacedCommand(options.positionals) ?? unknownCommand(options.positionals, commandNames);
   if (problem !== undefined) throw problem;
   return { kind: "interactive", options: parseInteractiveOptions(options) };
 }
@@ -137,6 +137,16 @@ function noTerminal(prompt: string): UserError {
   return usageError(
     "The terminal interface needs a terminal for standard input and output",
     `Without one, use: ${example} (retinue --help shows more).`,
+  );
+}
+
+/** Returns an error if options come before a command. */
+function misplacedCommand([first = "", ...rest]: readonly string[]): UserError | undefined {
+  if (!commandNames.some((name) => name === first) || rest.length > 2) return undefined;
+  const prompt = asPrompt([first, ...rest].join(" "));
+  return usageError(
+    `"${first}" comes after an option`,
+    `Put the command first: retinue ${[first, ...rest].join(" ")} [options]. For a prompt: ${prompt}.`,
   );
 }
 

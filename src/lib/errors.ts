@@ -82,6 +82,7 @@ const systemMessages: Readonly<Record<string, (path: string | undefined, host: s
   ENOENT: (path) => `${path ?? "A file or program"} does not exist: check the path`,
   ENOTDIR: (path) => `${path ?? "The path"} contains a file where a directory is expected: check the path`,
   EISDIR: (path) => `${path ?? "The path"} is a directory, not a file: check the path`,
+  ELOOP: (path) => `${path ?? "The path"} is a symbolic link that leads to itself: replace the link`,
   EMFILE: () => "Too many files are open: raise the limit (ulimit -n) or run fewer agents at once",
   ENFILE: () => "The system has too many files open: close other programs or raise its limit",
   EIO: (path) => `The disk reported an input/output error${at(path)}: check the disk`,

@@ -78,14 +78,14 @@ describe("loadSettings", () => {
   it("suggests the value that was probably meant, in a single message", () => {
     const text = '{\n  "model": "m",\n  "sandbox": "requre"\n}';
     expect(() => loadSettings({ home: homeWith(text) })).toThrow(
-      /settings\.json:3: sandbox must be "auto" or "require" or "off"\. Did you mean "require"\?$/,
+      /settings\.json:3: sandbox must be "auto", "require" or "off", not "requre"\. Did you mean "require"\?$/,
     );
   });
 
   it("names the key of an invalid object where a string is also allowed", () => {
     const text = '{\n  "sandbox": {\n    "mode": "requre"\n  }\n}';
     expect(() => loadSettings({ home: homeWith(text) })).toThrow(
-      /settings\.json:3: sandbox\.mode must be "auto" or "require" or "off"\. Did you mean "require"\?$/,
+      /settings\.json:3: sandbox\.mode must be "auto", "require" or "off", not "requre"\. Did you mean "require"\?$/,
     );
   });
 
@@ -125,7 +125,9 @@ describe("loadSettings", () => {
   it("rejects anything but a regular file, and never blocks on it", () => {
     const home = homeWith();
     execFileSync("mkfifo", [join(home, "settings.json")]);
-    expect(readSettings({ home }).problems).toEqual([expect.stringContaining("not a regular file")]);
+    expect(readSettings({ home }).problems).toEqual([
+      `${join(home, "settings.json")}: This is not a regular file. Replace it with one.`,
+    ]);
   });
 
   it("returns a deeply frozen object", () => {

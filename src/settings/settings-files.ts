@@ -142,7 +142,7 @@ const LARGEST_SETTINGS = 1_000_000;
 export function readSettingsFile({ path, named, inside }: SettingsFile): FileText {
   try {
     if (inside !== undefined && leavesProject(path, inside)) {
-      return { problem: `${path} is a link that leads out of the project. Replace it with the file itself.` };
+      return { problem: `${path}: This is a link that leads out of the project. Replace it with the file itself.` };
     }
     const descriptor = openSync(path, constants.O_RDONLY | constants.O_NONBLOCK);
     try {
@@ -155,20 +155,20 @@ export function readSettingsFile({ path, named, inside }: SettingsFile): FileTex
     if (isMissing && !named) return undefined;
     if (isMissing)
       return { problem: `There is no settings file ${path}. Check the path given with the \`settingsFile\` option.` };
-    return { problem: `The settings file ${path} can't be read: ${describeError(error)}` };
+    return { problem: `${path}: The settings can't be read: ${describeError(error)}.` };
   }
 }
 
 function readOpen(descriptor: number, path: string): FileText {
   const stat = fstatSync(descriptor);
-  if (!stat.isFile()) return { problem: `The settings file ${path} is not a regular file. Replace it with one.` };
+  if (!stat.isFile()) return { problem: `${path}: This is not a regular file. Replace it with one.` };
   if (stat.size > LARGEST_SETTINGS) {
     const limit = `${formatBytes(stat.size)}, but the limit is ${formatBytes(LARGEST_SETTINGS)}`;
-    return { problem: `The settings file ${path} has a size of ${limit}. Make it shorter.` };
+    return { problem: `${path}: The file has a size of ${limit}. Make it shorter.` };
   }
   const bytes = readFileSync(descriptor);
   // A rule that contains bytes that can't be decoded would never match.
-  if (!isUtf8(bytes)) return { problem: `The settings file ${path} is not UTF-8 text. Save it as UTF-8.` };
+  if (!isUtf8(bytes)) return { problem: `${path}: The file is not UTF-8 text. Save it as UTF-8.` };
   return { text: bytes.toString("utf8") };
 }
 

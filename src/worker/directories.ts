@@ -1,4 +1,4 @@
-import { existsSync, realpathSync, statSync } from "node:fs";
+import { accessSync, constants, existsSync, realpathSync, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
 import { errorCode, UserError } from "../lib/index.ts";
 
@@ -13,10 +13,11 @@ export function workspaceDirectory(path: string): string {
   try {
     const real = realpathSync.native(path);
     if (!statSync(real).isDirectory()) throw problem("is not a directory", "");
+    accessSync(real, constants.R_OK | constants.X_OK);
     return real;
   } catch (error) {
     if (error instanceof UserError) throw error;
-    throw problem(errorCode(error) === "ENOENT" ? "does not exist" : "can't be entered");
+    throw problem(errorCode(error) === "ENOENT" ? "does not exist" : "can't be read, because you lack the permission");
   }
 }
 

@@ -107,6 +107,14 @@ describe("agents in settings", () => {
         message: expect.not.stringContaining("settings.json"),
       },
     ]);
+    rmSync(join(options.root, "user/.retinue/settings.json"));
+    mkdirSync(join(options.root, "user/.retinue/settings.json"));
+    expect((await loadAgentCatalog(options)).diagnostics).toMatchObject([
+      {
+        file: join(options.root, "user/.retinue/settings.json"),
+        message: "This is not a regular file. Replace it with one.",
+      },
+    ]);
   });
 });
 

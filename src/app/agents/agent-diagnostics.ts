@@ -3,7 +3,7 @@ import { findSkills, isPluginProblem } from "../../definitions/index.ts";
 import { checkMatcher } from "../../hooks/index.ts";
 import { misspelledName, plural, UserError } from "../../lib/index.ts";
 import { checkServerConfig } from "../../mcp/index.ts";
-import { describeNamedModel } from "../../model/index.ts";
+import { describeNamedModel, misspelledTier } from "../../model/index.ts";
 import {
   type AgentDefinition,
   agentAliases,
@@ -65,7 +65,19 @@ export function missingSkills(
 
 /** Reports values in a definition that were read, but do not do what its author expects. */
 export function definitionFindings(definition: AgentDefinition): readonly Diagnostic[] {
-  return [...effortFindings(definition), ...matcherFindings(definition), ...serverFindings(definition)];
+  return [
+    ...modelFindings(definition),
+    ...effortFindings(definition),
+    ...matcherFindings(definition),
+    ...serverFindings(definition),
+  ];
+}
+
+function modelFindings({ name, file = name, model = "inherit" }: AgentDefinition): readonly Diagnostic[] {
+  const meant = model === "inherit" ? undefined : misspelledTier(model);
+  if (meant === undefined) return [];
+  const message = `"model" is "${model}", which is probably not the name of a model.`;
+  return [{ severity: "warning", file, line: 1, code: "unknown_model", message, fix: `Did you mean "${meant}"?` }];
 }
 
 /** Reports an effort that the model named in the definition does not support or might not support. */

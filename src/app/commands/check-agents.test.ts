@@ -55,6 +55,18 @@ describe("an agent's effort", () => {
   });
 });
 
+it.each([
+  ["opuss", ['Did you mean "opus"?']],
+  ["inherit", []],
+  ["claude-opus-9", []],
+  ["local/opuss", []],
+])("a misspelled model is reported: %s", async (model, fixes) => {
+  const file = join(directory, "worker.md");
+  writeFileSync(file, `---\nname: worker\ndescription: Finds dead code.\nmodel: ${model}\n---\nFind dead code.\n`);
+  const [{ diagnostics } = { diagnostics: [] }] = await check(file);
+  expect(diagnostics.filter(({ code }) => code === "unknown_model").map(({ fix }) => fix)).toEqual(fixes);
+});
+
 it("an agent's hooks and MCP servers are checked, with the line of their field", async () => {
   const file = join(directory, "worker.md");
   const hooks = [

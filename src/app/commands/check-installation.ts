@@ -254,7 +254,7 @@ function chooseProvider({ environment, provider, model }: InstallationOptions, s
 function checkProvider(choice: ProviderChoice, { origins }: ProjectSettings): Finding {
   const name = "provider";
   if (choice.kind === "problem") {
-    const fix = "Set the key, or choose another provider or model with --provider and --model or in the settings.";
+    const fix = "Or choose another provider or model, with --provider and --model or in the settings.";
     return { name, status: "fail", found: problemText(choice, origins), fix };
   }
   if (choice.kind === "offline") {

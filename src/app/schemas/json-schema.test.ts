@@ -68,7 +68,7 @@ describe("a program's JSON Schema", () => {
       { pth: 1 },
       "pth is not a known property. Did you mean `path`?",
     ],
-    ["enum", { enum: ["red", "blue"] }, "rde", ' must be "red" or "blue". Did you mean "red"?'],
+    ["enum", { enum: ["red", "blue"] }, "rde", ' must be "red" or "blue", not "rde". Did you mean "red"?'],
     [
       "an older draft",
       { $schema: "http://json-schema.org/draft-04/schema#", minimum: 3, exclusiveMinimum: true },

@@ -54,10 +54,11 @@ function parsePermissions(argv: readonly string[]): PermissionsCommand | HelpReq
   const read = readVerb("permissions", argv, { verbs });
   if ("kind" in read) return read;
   const { verb, options } = read;
-  refusePositionals(options, `permissions ${verb}`, 'See "retinue permissions --help".');
+  const explain = `For the decision about one call: retinue agents explain main 'Bash(git push)'.`;
+  refusePositionals(options, `permissions ${verb}`, explain);
   if (verb === "list") return { kind: "list", ...parseSettingsQuery(options) };
   if (!options.has("jsonl"))
-    throw usageError('"permissions check" needs --jsonl', "Add it, and pass the calls on standard input.");
+    throw usageError('"permissions check" needs --jsonl', `Add it, and pass the calls on standard input. ${explain}`);
   const sandbox = assumptions.find((each) => each === options.value("sandbox")) ?? "auto";
   return { kind: "check", root: options.value("root"), sandbox };
 }

@@ -1,5 +1,5 @@
 import { invalidRule, type OnAsk } from "../../app/index.ts";
-import { describeError } from "../../lib/index.ts";
+import { parseJsonc } from "../../lib/index.ts";
 import {
   type CacheLifetime,
   type Effort,
@@ -226,12 +226,12 @@ function jsonObject(options: ReadOptions, name: string): JsonObject | undefined 
   const file = /^@?([^{"[]+\.json)$/.exec(text)?.[1];
   const fromFile = file === undefined ? "" : ` To use a file: --${name} "$(cat ${file})".`;
   const fix = `Use --${name} '{"reviewer": {"description": "...", "prompt": "..."}}'.${fromFile}`;
-  let value: unknown;
-  try {
-    value = JSON.parse(text);
-  } catch (error) {
-    throw usageError(`The value of --${name} is not JSON: ${describeError(error)}`, fix);
+  const parsed = parseJsonc(text);
+  if ("error" in parsed) {
+    const { line, column, message } = parsed.error;
+    throw usageError(`The value of --${name} is not JSON: line ${line}, column ${column}: ${message}`, fix);
   }
+  const { value } = parsed;
   if (typeof value === "object" && value !== null && !Array.isArray(value)) return value as JsonObject;
   throw usageError(`The value of --${name} is not a JSON object`, fix);
 }

@@ -71,7 +71,10 @@ describe("checkSchema", () => {
     [{ file_path: "a", limit: 101 }, "limit: must be at most 100, not 101"],
     [{ file_path: "a", limit: 1.5 }, "limit: must be an integer, not 1.5"],
     [{ file_path: "a", limit: "5" }, "limit: must be an integer, not a string"],
-    [{ file_path: "a", mode: "file" }, 'mode: must be "content" or "files" or "count". Did you mean "files"?'],
+    [
+      { file_path: "a", mode: "file" },
+      'mode: must be "content", "files" or "count", not "file". Did you mean "files"?',
+    ],
     [{ file_path: "a", pattern: "ABC" }, "pattern: must match the pattern ^[a-z]+$"],
     [{ file_path: "a", pattern: "abcdef" }, "pattern: must have at most 5 characters, not 6"],
     [{ file_path: "a", ratio: "x" }, "ratio: must be a number or null, not a string"],

@@ -67,9 +67,8 @@ function check(schema: Schema, value: unknown, { path, problems }: CheckContext)
     return;
   }
   if (keywords.enum && !keywords.enum.some((allowed) => sameJson(allowed, value))) {
-    report(
-      `must be ${keywords.enum.map((allowed) => JSON.stringify(allowed)).join(" or ")}${suggestion(value, keywords.enum)}`,
-    );
+    const given = typeof value === "string" ? `, not ${JSON.stringify(value.slice(0, 40))}` : "";
+    report(`must be ${alternatives(keywords.enum)}${given}${suggestion(value, keywords.enum)}`);
   }
   if ("const" in keywords && !sameJson(keywords.const, value)) report(`must be ${JSON.stringify(keywords.const)}`);
   if (typeof value === "number") checkNumber(keywords, value, report);
@@ -204,6 +203,11 @@ function describeType(value: unknown): string {
 function withArticle(type: string): string {
   if (type === "null") return type;
   return /^[aeiou]/.test(type) ? `an ${type}` : `a ${type}`;
+}
+
+function alternatives(values: readonly unknown[]): string {
+  const texts = values.map((value) => JSON.stringify(value));
+  return [texts.slice(0, -1).join(", "), ...texts.slice(-1)].filter((text) => text !== "").join(" or ");
 }
 
 function suggestion(value: unknown, allowed: readonly unknown[]): string {

@@ -1,3 +1,4 @@
+import { misspelledName } from "../../lib/index.ts";
 import type { Dialect, ModelTier, Prices, ProviderSettings } from "../../protocol/index.ts";
 
 /** A provider before its key is looked up. */
@@ -129,6 +130,11 @@ const tiers: Readonly<Record<string, ModelTier>> = {
 
 export function tierOf(model: string): ModelTier | undefined {
   return Object.hasOwn(tiers, model) ? tiers[model] : undefined;
+}
+
+/** Returns the name of a tier that a model's name probably misspells. */
+export function misspelledTier(model: string): string | undefined {
+  return tierOf(model) === undefined ? misspelledName(model, Object.keys(tiers)) : undefined;
 }
 
 /** Returns the model for a tier, or for the nearest tier that the provider has a model for. */

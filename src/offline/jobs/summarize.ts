@@ -16,6 +16,7 @@ export function* summarize(path: string): Job {
     const other = yield* first.call.name === "Read" ? openDirectory(path) : openFile(path);
     return other.ok ? withoutFailure(yield* summarizeResult(path, other), first) : notFound(path);
   }
+  if (/permission denied/i.test(first.text)) return failure(`${path}: permission denied`);
   const { named, inside } = yield* callTools(`${path} does not exist: looking for its name elsewhere`, {
     named: glob(`**/{${baseName(path)},${baseName(path)}.*}`),
     inside: glob(`**/${baseName(path)}/*`),
