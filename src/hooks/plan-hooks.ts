@@ -122,7 +122,7 @@ function unknownName(name: string, { kind, meant }: { kind: string; meant: strin
 function asRule(text: string, name: string, isSame: (left: string, right: string) => boolean): Match | undefined {
   const tool = /^(\w+)\(.*\)$/s.exec(text)?.[1];
   if (tool === undefined || !toolNames.includes(canonicalToolName(tool))) return undefined;
-  const message = `(${text}) looks like a permission rule, so the hook runs for every ${tool} call.`;
+  const message = `("${text}") looks like a permission rule, so the hook runs for every ${tool} call.`;
   return isSame(tool, name)
     ? { holds: true, problem: { message, fix: "Use only the tool's name." } }
     : { holds: false };
@@ -157,10 +157,10 @@ function testMatcher(pattern: string, name: string): Match {
   const tested = testPattern(`^(?:${pattern})$`, { texts: [name], flags: "s", limitMs: LIMIT_MS });
   if (tested.ok) return { holds: tested.matches[0] === true };
   if (tested.problem !== "invalid") {
-    const message = `(${pattern}) takes too long to test, so the hook always runs.`;
+    const message = `("${pattern}") takes too long to test, so the hook always runs.`;
     return { holds: true, problem: { message, fix: "Avoid nested repetitions." } };
   }
-  const message = `(${pattern}) is not a valid regular expression, so the hook always runs.`;
+  const message = `("${pattern}") is not a valid regular expression, so the hook always runs.`;
   const fix = 'Use names ("Edit|Write") or a valid expression ("mcp__.*").';
   return { holds: true, problem: { message, fix } };
 }

@@ -64,11 +64,13 @@ it("broken MCP servers and hook matchers are reported with their lines in runs a
     expect(text.match(/settings\.json:\d+: The MCP server "/g)).toHaveLength(3);
   }
   const agent = join(agents, "db.md");
-  expect(stdout).toContain(`${agent}:4: The matcher of the PreToolUse hook "x" ([) is not a valid regular expression`);
+  expect(stdout).toContain(
+    `${agent}:4: The matcher of the PreToolUse hook "x" ("[") is not a valid regular expression`,
+  );
   expect(stdout).toContain(`${agent}:5: The MCP server "unknown" can't be used: it is not configured.`);
   expect(stdout).toContain(`${agent}:5: The MCP server "d" can't be used: there is no program "no-such-program"`);
   expect(stdout).toContain(
-    `${file}:${lineWith('"Bash("')}: The matcher of the PreToolUse hook "true" (Bash() is not a`,
+    `${file}:${lineWith('"Bash("')}: The matcher of the PreToolUse hook "true" ("Bash(") is not a`,
   );
 });
 

@@ -67,6 +67,14 @@ it.each([
   expect(diagnostics.filter(({ code }) => code === "unknown_model").map(({ fix }) => fix)).toEqual(fixes);
 });
 
+it("a file that has the name of a built-in agent is noticed, even if it is not loaded", async () => {
+  const file = join(directory, "explore.md");
+  writeFileSync(file, "---\nname: explore\ndescription: Finds dead code.\n---\nFind dead code.\n");
+  expect((await lintAgents([file], options())).findings).toContainEqual(
+    expect.objectContaining({ severity: "notice", code: "shadows", message: expect.stringContaining('"Explore"') }),
+  );
+});
+
 it("an agent's hooks and MCP servers are checked, with the line of their field", async () => {
   const file = join(directory, "worker.md");
   const hooks = [
@@ -85,7 +93,7 @@ it("an agent's hooks and MCP servers are checked, with the line of their field",
   const findings = checked?.diagnostics.filter(about);
   expect(findings).toMatchObject([
     { severity: "warning", line: 4, message: expect.stringContaining('names "Bsah"'), fix: "Did you mean Bash?" },
-    { line: 4, message: expect.stringContaining("(Edit[) is not a valid regular expression") },
+    { line: 4, message: expect.stringContaining('("Edit[") is not a valid regular expression') },
     { line: 4, message: expect.stringContaining('names "reviewer"'), fix: expect.stringContaining('Use "worker"') },
     {
       line: 10,

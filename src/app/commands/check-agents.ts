@@ -2,6 +2,7 @@ import { existsSync } from "node:fs";
 import { isAbsolute, join, relative, resolve } from "node:path";
 import {
   amongAgents,
+  builtInAgents,
   type CheckedFile,
   checkMarkdownFile,
   lintAgent,
@@ -11,7 +12,7 @@ import {
   readAgentJson,
 } from "../../definitions/index.ts";
 import { homeDirectory, isWithin } from "../../lib/index.ts";
-import { type Diagnostic, UNAPPROVED } from "../../protocol/index.ts";
+import { type AgentDefinition, type Diagnostic, isSameAgent, UNAPPROVED } from "../../protocol/index.ts";
 import { type ProjectSettingsOptions, readProjectSettings } from "../../worker/index.ts";
 import {
   type AgentCatalog,
@@ -228,7 +229,16 @@ async function lintFile(
   if (!isGiven && diagnostics.some(({ code }) => code === "no_frontmatter")) return undefined;
   const lint =
     definition === undefined ? [] : [...lintAgent({ definition, body: body() }), ...definitionFindings(definition)];
-  return [...diagnostics, ...lint];
+  return [...diagnostics, ...lint, ...(definition === undefined ? [] : builtInNotices(definition))];
+}
+
+/** Reports a built-in agent with the same name. */
+function builtInNotices({ name, file = name }: AgentDefinition): Diagnostic[] {
+  const same = builtInAgents().find(({ definition }) => isSameAgent(definition.name, name));
+  if (same === undefined) return [];
+  const message = `There is also a built-in agent "${same.definition.name}".`;
+  const fix = 'To keep both, choose another name. "retinue agents list" shows which one is used.';
+  return [{ severity: "notice", file, line: 1, code: "shadows", message, fix }];
 }
 
 function findAgent(name: string, loaded: AgentCatalog): CatalogAgent {
