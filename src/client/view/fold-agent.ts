@@ -209,8 +209,8 @@ function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentV
   const { turns, toolCalls, usage, costUsd, denied } = agent;
   return {
     ...clearRun(agent),
-    // If the last run has no recorded end, its process was lost.
-    calls: agent.end === undefined ? agent.calls : (agent.openCalls ?? []),
+    // A run without a recorded end was lost with its process, and its calls are still open.
+    calls: agent.openCalls ?? agent.calls,
     openCalls: undefined,
     agentType: line.agentType,
     before: { turns, toolCalls, usage, costUsd, denied },

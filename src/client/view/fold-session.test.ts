@@ -458,6 +458,23 @@ describe("the session as a whole", () => {
     expect(agentOf(begun, "main")?.runningChildren).toBe(1);
   });
 
+  it("shows a resumed agent that waits for a slot, until its run starts", () => {
+    const resumed = { type: "agent.resumed", agentId: "a1", runId: "r2", by: "person" } as const;
+    const parked = runEnded({ outcome: "stopped", reason: "parked" });
+    const before = [of("main", started()), of("a1", created(["a1"])), of("a1", started())];
+    const ended = viewOf([...before, of("a1", answered("", [read("x")])), of("a1", parked)]);
+    const queued = foldSession(ended, of("main", resumed, 7));
+    const waiting = agentOf(queued, "a1")!;
+    expect([stateOf(waiting), activityWords(waiting)]).toEqual(["delayed", "waiting for a slot"]);
+    expect([queued.running, agentOf(queued, "main")?.runningChildren]).toEqual([["main", "a1"], 1]);
+    const begun = foldSession(queued, of("a1", { ...started(), runId: "r2" } as DurableEvent));
+    expect([stateOf(agentOf(begun, "a1")!), begun.running]).toEqual(["running", ["main", "a1"]]);
+    expect(agentOf(begun, "a1")?.calls).toHaveLength(1);
+    // The line about a run that is already known changes nothing.
+    expect(stateOf(agentOf(foldSession(begun, of("main", { ...resumed, callId: "c9" })), "a1")!)).toBe("running");
+    expect(stateOf(agentOf(sessionClosed(queued), "a1")!)).toBe("ended");
+  });
+
   it("adds up its agents' usage", () => {
     const view = viewOf([
       of("main", started()),

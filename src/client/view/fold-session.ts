@@ -150,14 +150,36 @@ function withSpawned(view: SessionView, by: AgentId, event: Line & EventOf<"agen
   return withRunning(withAgents(known, [after]), { before, after });
 }
 
-/** Notes the call that resumes an agent, because the agent's creation may precede the first update. */
-function withResumption(view: SessionView, by: AgentId, event: EventOf<"agent.resumed">): SessionView {
-  const { agentId, callId } = event;
-  const known = knownAgent(view, { agentId, path: pathTo(view, agentId, by), event: event as Line & typeof event });
-  const agent = agentOf(known, agentId);
-  if (agent === undefined || callId === undefined) return known;
-  const call = agentOf(known, by)?.calls.find((each) => each.callId === callId);
-  return withAgents(known, [{ ...agent, callId, description: agent.description || (call?.target ?? "") }]);
+/**
+ * Notes that an agent is about to continue. Its run starts as soon as it has a slot. The agent's creation may precede
+ * the first update, so its task is taken from the call that resumes it.
+ */
+function withResumption(view: SessionView, by: AgentId, event: Line & EventOf<"agent.resumed">): SessionView {
+  const { agentId, runId, callId, at } = event;
+  const known = knownAgent(view, { agentId, path: pathTo(view, agentId, by), event });
+  const before = agentOf(known, agentId);
+  if (before === undefined) return known;
+  const call = callId && agentOf(known, by)?.calls.find((each) => each.callId === callId);
+  const named: AgentView = {
+    ...before,
+    callId: callId ?? before.callId,
+    description: before.description || (call ? call.target : ""),
+  };
+  // The parent's line can arrive after the start of the run.
+  const after = before.runId === runId ? named : awaitingSlot(named, at);
+  return withRunning(withAgents(known, [after]), { before, after });
+}
+
+function awaitingSlot(agent: AgentView, since: number): AgentView {
+  const { calls, openCalls = calls } = agent;
+  return {
+    ...agent,
+    calls: [],
+    openCalls,
+    end: undefined,
+    isCutOff: undefined,
+    step: { kind: "delayed", by: "slot", since },
+  };
 }
 
 function withApproval(view: SessionView, agentId: AgentId, line: Line & EventOf<"approval.requested">): SessionView {
