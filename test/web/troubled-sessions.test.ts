@@ -11,6 +11,7 @@ let scene: Scene;
 let page: Page;
 let missing: string | undefined;
 
+const UNSTARTED = "a00000000000z";
 const LONG = "src/long.txt";
 const read = { tool: "Read", input: { file_path: LONG } };
 
@@ -111,6 +112,16 @@ describe("a session whose file is damaged", () => {
     await recordAgents({ home: home(), cwd: scene.cwd, sessionId: "torn", agents: 3, turns: 1 });
     const path = findFile(home(), "torn.jsonl");
     const lines = readFileSync(path, "utf8").split("\n");
+    const last = JSON.parse(lines.findLast((line) => line !== "") ?? "") as Readonly<Record<string, unknown>>;
+    const [id, seq] = [Number(last["id"]) + 1, Number(last["seq"]) + 1];
+    const spawned = {
+      type: "agent.spawned",
+      callId: "c0",
+      agentId: UNSTARTED,
+      agentType: "Plan",
+      description: "later",
+    };
+    lines.push(JSON.stringify({ v: 1, id: String(id), parentId: last["id"], at: last["at"], seq, ...spawned }), "");
     lines[0] = "{ damaged";
     lines[3] = lines[3]?.replace('"type":"model.requested"', '"type":"model.ended"') ?? "";
     writeFileSync(path, lines.join("\n"));
@@ -124,6 +135,14 @@ describe("a session whose file is damaged", () => {
       .waitFor();
     expect(await page.locator(".session-head .pill").textContent()).toBe("damaged");
     expect(await barriersIn(page)).toEqual([]);
+
+    // An agent that was waiting for a slot has no transcript.
+    const loaded = page.waitForResponse(new RegExp(`/agent/${UNSTARTED}/line`));
+    await page.getByRole("treeitem", { name: /later/ }).click();
+    await page.getByText("Cut off, can be resumed. The agent had not started.").waitFor();
+    await loaded;
+    await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
+    expect(await page.locator(".transcript").getByRole("alert").count()).toBe(0);
   });
 });
 

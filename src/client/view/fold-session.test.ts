@@ -475,6 +475,19 @@ describe("the session as a whole", () => {
     expect(stateOf(agentOf(sessionClosed(queued), "a1")!)).toBe("ended");
   });
 
+  it("shows an agent that was lost while it waited for a slot as cut off when its parent is told", () => {
+    const by = { callId: "c0", agentId: "a1", agentType: "Plan", description: "it" } as const;
+    const backgrounded = of("a1", { type: "run.backgrounded", runId: "r1", cause: "person" });
+    const queued = [of("main", started()), of("main", { type: "agent.spawned", ...by }), backgrounded];
+    const told = (runId: string) =>
+      of("main", { type: "notices.delivered", text: "", notices: [{ agentId: "a1", runId, outcome: "incomplete" }] });
+    const lost = viewOf([...queued, told("r1")]);
+    expect([activityWords(agentOf(lost, "a1")!), lost.running]).toEqual(["cut off, can be resumed", ["main"]]);
+    // A notice about an earlier run says nothing about the run that waits.
+    const resumed = of("main", { type: "agent.resumed", agentId: "a1", runId: "r2", by: "person" });
+    expect(viewOf([...queued, told("r1"), resumed, told("r1")]).running).toEqual(["main", "a1"]);
+  });
+
   it("adds up its agents' usage", () => {
     const view = viewOf([
       of("main", started()),

@@ -111,6 +111,8 @@ function withSession(view: SessionView, { agentId, event }: ViewUpdate): Session
       return withSpawned(view, agentId, event);
     case "agent.resumed":
       return withResumption(view, agentId, event);
+    case "notices.delivered":
+      return withoutLostStarts(view, event);
     case "approval.requested":
       return withApproval(view, agentId, event);
     case "approval.answered":
@@ -166,20 +168,31 @@ function withResumption(view: SessionView, by: AgentId, event: Line & EventOf<"a
     description: before.description || (call ? call.target : ""),
   };
   // The parent's line can arrive after the start of the run.
-  const after = before.runId === runId ? named : awaitingSlot(named, at);
+  const after = before.runId === runId ? named : { ...awaitingSlot(named, at), runId };
   return withRunning(withAgents(known, [after]), { before, after });
 }
 
 function awaitingSlot(agent: AgentView, since: number): AgentView {
   const { calls, openCalls = calls } = agent;
-  return {
-    ...agent,
-    calls: [],
-    openCalls,
-    end: undefined,
-    isCutOff: undefined,
-    step: { kind: "delayed", by: "slot", since },
-  };
+  const step = { kind: "delayed", by: "slot", since } as const;
+  return { ...agent, calls: [], openCalls, end: undefined, isCutOff: undefined, step };
+}
+
+/**
+ * Applies notices about runs that have ended. A run that was waiting for a slot when its process was lost has no other
+ * record of its end.
+ */
+function withoutLostStarts(view: SessionView, { notices }: EventOf<"notices.delivered">): SessionView {
+  const ended = notices.flatMap((notice) => [notice, ...(notice.unreturned ?? [])]);
+  const lost = ended.filter(({ agentId, runId }) => {
+    const agent = view.running.includes(agentId) ? agentOf(view, agentId) : undefined;
+    const isQueued = agent?.step.kind === "delayed" && agent.step.by === "slot";
+    return isQueued && (agent.runId === undefined || agent.runId === runId);
+  });
+  return cutOff(
+    view,
+    lost.map(({ agentId }) => agentId),
+  );
 }
 
 function withApproval(view: SessionView, agentId: AgentId, line: Line & EventOf<"approval.requested">): SessionView {

@@ -66,6 +66,7 @@ export interface AgentView extends AgentTotals {
   readonly contextTokens: number;
   readonly permissionMode?: PermissionMode | undefined;
   readonly maxTurns?: number | undefined;
+  /** The last run, or the one that waits for a slot to resume the agent. */
   readonly runId?: RunId | undefined;
   /** Start of the last run, or the agent's creation if it has had none. Milliseconds since 1970. */
   readonly startedAt: number;
@@ -240,8 +241,8 @@ export function parentOf({ agentId, path }: AgentView): AgentId | undefined {
 }
 
 /**
- * `running`: the agent is working. `delayed`: it waits for a limit. `idle`: the main agent has ended its last run and is waiting for a prompt. `ended`:
- * a subagent's last run has ended, or will never report its end.
+ * `running`: the agent is working. `delayed`: it is waiting for a limit. `idle`: the main agent has ended its last run
+ * and is waiting for a prompt. `ended`: a subagent's last run has ended, or will never report its end.
  */
 export type AgentState = "running" | "delayed" | "waitingForApproval" | "waitingForAgents" | "idle" | "ended";
 

@@ -1,4 +1,5 @@
 import {
+  agentOf,
   type Client,
   type ClientError,
   closeAgent,
@@ -187,7 +188,11 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
       const newer = since.filter((line) => Number(line.id) > last);
       changeView((before) => openAgent(before, agentId, [...lines, ...newer]));
     } catch (error) {
-      setFault({ error: asClientError(error).detail });
+      const { code, detail } = asClientError(error);
+      // An agent that is waiting for a slot has no transcript yet.
+      const isMissing = (agentOf(view, agentId)?.dropped ?? 0) > 0;
+      if (code !== "unknown_agent") setFault({ error: detail });
+      else if (isMissing) setFault({ error: "Its file is missing. Restore it from a backup, or continue without it." });
     } finally {
       if (arrived.get(agentId) === since) arrived.delete(agentId);
     }

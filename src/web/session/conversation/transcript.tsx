@@ -9,6 +9,7 @@ import {
   type Item,
   outcomeMarks,
   stateOf,
+  stateWords,
   withoutTags,
 } from "../../../client/index.ts";
 import { plural } from "../../../lib/portable.ts";
@@ -103,11 +104,25 @@ export function Transcript({
         ))}
         {agent.draft !== undefined && <DraftView draft={agent.draft} />}
         {items.length === 0 && agent.dropped === 0 && agent.draft === undefined && (
-          <p className="dim">{stateOf(agent) === "idle" ? "Nothing has been said yet." : "Starting…"}</p>
+          <p className="dim">{emptyWords(agent)}</p>
         )}
       </div>
     </div>
   );
+}
+
+/** Describes an agent whose conversation has not begun. */
+function emptyWords(agent: AgentView): string {
+  switch (stateOf(agent)) {
+    case "idle":
+      return "Nothing has been said yet.";
+    case "ended":
+      return `${sentence(stateWords(agent))}. The agent had not started.`;
+    case "delayed":
+      return `${sentence(stateWords(agent))}. The agent has not started yet.`;
+    default:
+      return "Starting…";
+  }
 }
 
 /** Maximum number of line numbers to list. */

@@ -1,5 +1,5 @@
 import { type FormEvent, Fragment, type KeyboardEvent, type ReactNode, useEffect, useState } from "react";
-import { type AgentView, type SessionView, stateOf } from "../../../client/index.ts";
+import { type AgentView, type SessionView, stateOf, stateWords } from "../../../client/index.ts";
 import { MAIN_AGENT, textOf } from "../../../protocol/index.ts";
 import { SendButton } from "../../parts/send-button.tsx";
 import { useDraft } from "../../state/draft.ts";
@@ -91,10 +91,15 @@ export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode 
         </div>
       </div>
       <p className={`receipt ${outcome?.isRefused ? "bad" : "dim"}`} role="status">
-        {outcome && named(outcome.text)}
+        {outcome === undefined ? isBusy && agent && undeliveredWords(agent) : named(outcome.text)}
       </p>
     </form>
   );
+}
+
+/** Says why a message takes long: an agent that is waiting for a slot reads it when it starts. */
+function undeliveredWords(agent: AgentView): string {
+  return stateOf(agent) === "delayed" ? `Not delivered yet: the agent is ${stateWords(agent)}.` : "";
 }
 
 interface QueuedPromptProps {

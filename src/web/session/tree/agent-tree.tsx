@@ -17,6 +17,7 @@ import { AT_MOST, formatAge, formatCost } from "../../parts/format.ts";
 import { useNow } from "../../state/clock.ts";
 import { goTo } from "../../state/route.ts";
 import { doingWords, nameOf, toneOf, typeOf } from "../agent/agent-words.ts";
+import { useSessionId } from "../session-context.ts";
 import type { AgentRow, GroupRow, TreeRow } from "./tree-rows.ts";
 
 const NARROW = "(max-width: 1199px)";
@@ -50,6 +51,7 @@ export function AgentTree({
   onSearch,
   liveAt,
 }: AgentTreeProps): ReactNode {
+  const id = useSessionId();
   /** Key of the group that has the keyboard focus; undefined if the selected agent has it. */
   const [groupKey, setGroupKey] = useState<string>();
   const scroller = useRef<HTMLDivElement>(null);
@@ -74,7 +76,7 @@ export function AgentTree({
 
   const select = (agent: AgentView): void => {
     setGroupKey(undefined);
-    if (view.sessionId !== undefined) goTo({ page: "session", id: view.sessionId, agent: agent.agentId });
+    goTo({ page: "session", id, agent: agent.agentId });
   };
   const goToRow = (at: number): void => {
     const row = rows[Math.max(0, Math.min(rows.length - 1, at))];
