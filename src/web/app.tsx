@@ -89,7 +89,7 @@ function focusContent(selector = "main"): void {
 /** Moves the focus from a link to the content that it has opened. */
 function useFocusOnArrival(route: Route): void {
   const { page } = route;
-  const id = page === "session" ? route.id : undefined;
+  const id = page === "session" ? route.id : page === "agents" ? route.agent : undefined;
   const isFirst = useRef(true);
   useEffect(() => {
     const isOpening = isFirst.current;
@@ -100,6 +100,9 @@ function useFocusOnArrival(route: Route): void {
       if (!focusNextRequest()) focusContent();
     } else if (isFromBar) focusContent();
     else if (page === "new-agent" && activeElement?.matches("a")) focusContent(".agents-detail");
+    // The agent's heading has not loaded yet.
+    else if (id !== undefined && activeElement?.matches(".agent-link:focus-visible"))
+      document.querySelector<HTMLElement>(".agents-detail")?.focus();
   }, [page, id]);
 }
 

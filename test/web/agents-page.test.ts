@@ -63,8 +63,10 @@ describe("the agents page", () => {
     await details()
       .getByText(/tokens for its prompt/)
       .waitFor();
-    await page.getByRole("link", { name: /^Explore/ }).click();
+    await page.getByRole("link", { name: /^Explore/ }).press("Enter");
     await details().getByRole("heading", { name: "Explore" }).waitFor();
+    // Otherwise, the rest of the list would come before the agent's details.
+    expect(await page.evaluate(() => document.activeElement?.ariaLabel)).toBe("Details");
     expect(await details().getByRole("button", { name: "Edit" }).count()).toBe(0);
   });
 
@@ -107,7 +109,8 @@ describe("the agents page", () => {
   });
 
   it("saves the user's changes to one of the project's agents", async () => {
-    await details().getByRole("button", { name: "Edit" }).click();
+    await details().getByRole("button", { name: "Edit" }).press("Enter");
+    expect(await page.getByLabel("Definition").evaluate((field) => field === document.activeElement)).toBe(true);
     const text = await page.getByLabel("Definition").inputValue();
     await page.getByLabel("Definition").fill(text.replace("Does not edit code.", "Never edits code."));
     await page.getByRole("button", { name: "Save" }).click();

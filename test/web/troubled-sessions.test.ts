@@ -166,6 +166,9 @@ describe("a call that is opened from the timeline", () => {
     await openFirst();
     await page.locator(".call").first().locator(".output").waitFor();
     await expect.poll(isHeadShown).toBe(true);
+    await page.keyboard.press("g");
+    await page.keyboard.press("c");
+    await expect.poll(() => page.evaluate(() => document.activeElement?.ariaLabel)).toBe("Conversation");
     await page.locator(".transcript").evaluate((element) => element.scrollTo(0, element.scrollHeight));
     await openFirst();
     await expect.poll(isHeadShown).toBe(true);

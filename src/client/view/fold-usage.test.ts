@@ -40,6 +40,29 @@ describe("foldUsage", () => {
     expect(foldUsage(used, other({ type: "model.ended", turn: 1 }))).toBe(used);
   });
 
+  it("keeps a request whose response was lost as a turn of its own agent, with the most that it can have cost", () => {
+    const lost = { type: "spend.recorded", at: 9, usage: usage(2), costUsd: 0.25, estimated: true };
+    const of = (agentId: string, event: object): ViewUpdate => ({ agentId: agentId as AgentId, event: event as never });
+    const used = [ended(1), ended(1, "a1"), ended(2), of("a1", lost), of("a2", lost)].reduce(foldUsage, noSessionUsage);
+    expect(
+      used.turns.map(({ agentId, turn, costUsd, isCostAtMost }) => [agentId, turn, costUsd, isCostAtMost]),
+    ).toEqual([
+      ["main", 1, 0.5, undefined],
+      ["a1", 1, 0.5, undefined],
+      ["main", 2, 0.5, undefined],
+      ["a1", 2, 0.25, true],
+      ["a2", 1, 0.25, true],
+    ]);
+    const compacted = of("a1", { type: "conversation.compacted", usage: usage(5), costUsd: 0.125 });
+    expect(foldUsage(used, compacted).turns[3]).toMatchObject({ agentId: "a1", costUsd: 0.375 });
+  });
+
+  it("notes turns whose price is unknown", () => {
+    const { event } = ended(1);
+    const used = foldUsage(noSessionUsage, other({ ...event, costUsd: undefined }));
+    expect(used.turns[0]).toMatchObject({ costUsd: 0, hasUnknownCost: true });
+  });
+
   it("stays bounded in a session with 50,000 turns, without losing tokens or costs", () => {
     let used = noSessionUsage;
     for (let turn = 1; turn <= 50_000; turn++) used = foldUsage(used, ended(turn));

@@ -23,6 +23,10 @@ export interface UsedTurns {
   readonly usage: Usage;
   /** Sum of the known costs. */
   readonly costUsd: number;
+  /** Set if part of the cost is unknown. */
+  readonly hasUnknownCost?: true | undefined;
+  /** Set if `costUsd` contains the most that a request can have cost, because its response was lost. */
+  readonly isCostAtMost?: true | undefined;
 }
 
 /**
@@ -47,34 +51,60 @@ export function foldUsage(usage: SessionUsage, update: ViewUpdate): SessionUsage
 function foldEvent(usage: SessionUsage, { agentId, event }: ViewUpdate): SessionUsage {
   switch (event.type) {
     case "model.ended": {
-      const { at, turn, costUsd = 0 } = event;
+      const { at, turn } = event;
       const callId = callsOf(event.message)[0]?.callId;
-      const used = { agentId, turn, at, callId, count: 1, usage: paidUsage(event), costUsd };
-      return added({ ...usage, turns: withTurn(usage.turns, used) }, used);
+      const spent = spentOn(paidUsage(event), event.costUsd);
+      return withNewTurn(usage, { agentId, turn, at, callId, count: 1, ...spent });
+    }
+    case "spend.recorded": {
+      const spent = spentOn(event.usage, event.costUsd);
+      return event.estimated
+        ? withLostTurn(usage, { agentId, at: event.at, ...spent })
+        : withSpending(usage, agentId, spent);
     }
     case "model.failed":
     case "conversation.compacted":
-    case "spend.recorded":
-      return event.usage === undefined ? usage : withSpending(usage, event.usage, event.costUsd);
+      return event.usage === undefined ? usage : withSpending(usage, agentId, spentOn(event.usage, event.costUsd));
     case "tool.ended": {
       const spent = event.result.facts?.spent;
-      return spent === undefined ? usage : withSpending(usage, spent.usage, spent.costUsd);
+      return spent === undefined ? usage : withSpending(usage, agentId, spentOn(spent.usage, spent.costUsd));
     }
     default:
       return usage;
   }
 }
 
-/** Adds spending outside turns, such as for a summary, to the previous turn. */
-function withSpending(usage: SessionUsage, spent: Usage, costUsd = 0): SessionUsage {
-  const last = usage.turns.at(-1);
-  const change = { usage: spent, costUsd };
-  if (last === undefined) return added(usage, change);
-  const changed = { ...last, usage: addUsage(last.usage, spent), costUsd: last.costUsd + costUsd };
-  return added({ ...usage, turns: usage.turns.with(-1, changed) }, change);
+type Spent = Pick<UsedTurns, "usage" | "costUsd" | "hasUnknownCost" | "isCostAtMost">;
+
+function spentOn(usage: Usage, costUsd: number | undefined): Spent {
+  return { usage, costUsd: costUsd ?? 0, hasUnknownCost: costUsd === undefined || undefined };
 }
 
-function added(usage: SessionUsage, spent: Pick<UsedTurns, "usage" | "costUsd">): SessionUsage {
+function withNewTurn(usage: SessionUsage, used: UsedTurns): SessionUsage {
+  return added({ ...usage, turns: withTurn(usage.turns, used) }, used);
+}
+
+/** Adds a request whose response was lost with its process, as the agent's next turn. */
+function withLostTurn(usage: SessionUsage, lost: Spent & Pick<UsedTurns, "agentId" | "at">): SessionUsage {
+  const turn = (usage.turns[lastTurnOf(usage, lost.agentId)]?.turn ?? 0) + 1;
+  return withNewTurn(usage, { ...lost, turn, count: 1, isCostAtMost: true });
+}
+
+/** Adds spending outside turns, such as for a summary, to the agent's last turn. */
+function withSpending(usage: SessionUsage, agentId: AgentId, spent: Spent): SessionUsage {
+  const index = lastTurnOf(usage, agentId);
+  const last = usage.turns.at(index);
+  if (last === undefined) return added(usage, spent);
+  const changed = { ...joined(last, { ...last, ...spent }), count: last.count };
+  return added({ ...usage, turns: usage.turns.with(index, changed) }, spent);
+}
+
+/** Returns the index of an agent's last turn; -1, which is the last turn of all, if it is not known. */
+function lastTurnOf({ turns }: SessionUsage, agentId: AgentId): number {
+  return turns.findLastIndex((each) => each.count === 1 && each.agentId === agentId);
+}
+
+function added(usage: SessionUsage, spent: Spent): SessionUsage {
   return { ...usage, total: addUsage(usage.total, spent.usage), costUsd: usage.costUsd + spent.costUsd };
 }
 
@@ -95,5 +125,7 @@ function joined(first: UsedTurns, second: UsedTurns): UsedTurns {
     count: first.count + second.count,
     usage: addUsage(first.usage, second.usage),
     costUsd: first.costUsd + second.costUsd,
+    hasUnknownCost: first.hasUnknownCost || second.hasUnknownCost,
+    isCostAtMost: first.isCostAtMost || second.isCostAtMost,
   };
 }

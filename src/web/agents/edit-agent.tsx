@@ -87,6 +87,8 @@ export function EditAgent({ name, content, place, onReload, onEnd }: EditAgentPr
       <label>
         <span>Definition</span>
         <textarea
+          // biome-ignore lint/a11y/noAutofocus: the user has asked for the field
+          autoFocus
           className="mono"
           spellCheck={false}
           rows={Math.min(32, Math.max(12, text.split("\n").length + 1))}

@@ -17,10 +17,23 @@ export function ExactText({ text }: { readonly text: string }): ReactNode {
 export function ExactLine({ text }: { readonly text: string }): ReactNode {
   return (
     <code className="exact-line">
-      <Signs text={showExactly(text)} />
+      {showExactly(text)
+        .split(OPTION)
+        .map((part, index) =>
+          index % 2 === 0 ? (
+            <Signs key={index} text={part} />
+          ) : (
+            <span key={index} className="option">
+              {part}
+            </span>
+          ),
+        )}
     </code>
   );
 }
+
+/** An option of a command. Browsers break lines after hyphens, but `--` must stay in one piece. */
+const OPTION = /((?<=^|\s)-[-\w]{1,24})/;
 
 interface SignsProps {
   /** Text in which misleading characters have already been replaced with symbols, such as a call's description. */

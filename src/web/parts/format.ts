@@ -1,3 +1,4 @@
+import type { SessionTotals } from "../../client/index.ts";
 import { formatCount } from "../../lib/portable.ts";
 
 /** Formats a time span in a short form: `4 s`, `2:14`, `3 h`, `5 d`. */
@@ -30,6 +31,14 @@ export function formatCost(costUsd: number | undefined, isAtMost = false): strin
   if (costUsd > 0 && costUsd < 0.0005) return "<$0.001";
   return `$${costUsd.toFixed(costUsd > 0 && costUsd < 0.1 ? 3 : 2)}`;
 }
+
+/** Formats the sum of several costs, some of which may be unknown. */
+export function formatSum({ costUsd, isCostKnown, isCostAtMost }: Costs): string {
+  if (isCostKnown) return formatCost(costUsd, isCostAtMost);
+  return costUsd === 0 ? formatCost(undefined) : `${formatCost(costUsd, isCostAtMost)} and unknown costs`;
+}
+
+type Costs = Pick<SessionTotals, "costUsd" | "isCostKnown" | "isCostAtMost">;
 
 /** Explains the sign in a cost that may be lower. */
 export const AT_MOST = "Includes the maximum cost of requests whose responses were lost";

@@ -21,7 +21,9 @@ export function focusPlace(key: keyof typeof places): void {
   if (find() === undefined) showRegion(region);
   requestAnimationFrame(() => {
     const place = find();
-    if (place !== undefined && !focusIn(place)) place.focus();
+    // Only a heading can't have the focus yet. In other places, `focusIn` would choose an element within them.
+    if (place?.tabIndex === -1) focusIn(place);
+    else place?.focus();
   });
 }
 

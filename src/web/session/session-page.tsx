@@ -11,7 +11,7 @@ import {
 import { type AgentId, MAIN_AGENT, type SessionId, type SessionInfo } from "../../protocol/index.ts";
 import { RequestList } from "../approvals/request-list.tsx";
 import { requestWanted } from "../approvals/request-wanted.ts";
-import { AT_MOST, formatAge, formatCost, formatTokens } from "../parts/format.ts";
+import { AT_MOST, formatAge, formatCost, formatSum, formatTokens } from "../parts/format.ts";
 import { Problem } from "../parts/problem.tsx";
 import { sessionState } from "../sessions/session-state.ts";
 import { useNow } from "../state/clock.ts";
@@ -188,7 +188,7 @@ function Session({ id, store, agentId }: SessionProps): ReactNode {
             agent={agent}
             fault={faults.get(agentId)}
             onRetry={() => store.open(agentId)}
-            totalUsd={costBelow(view, agent)}
+            total={costBelow(view, agent)}
           />
         )}
         <Composer key={`to ${agentId}`} view={view} agent={agent} isDisabled={isDeleted} />
@@ -245,19 +245,17 @@ function foundAgents(view: SessionView, search: string): readonly AgentView[] {
   );
 }
 
-/**
- * Returns the cost of an agent and all agents below it. Undefined if there are none below it, or a price is unknown.
- */
-function costBelow(view: SessionView, { agentId, costUsd }: AgentView): number | undefined {
-  let sum = costUsd;
-  let isAlone = true;
+/** Formats the cost of an agent and all agents below it. Undefined if there are none below it. */
+function costBelow(view: SessionView, { agentId }: AgentView): string | undefined {
+  let [count, costUsd, isCostKnown, isCostAtMost] = [0, 0, true, false];
   for (const each of elements(view.agents)) {
-    const isBelow = each.agentId !== agentId && (agentId === MAIN_AGENT || each.path.includes(agentId));
-    if (!isBelow) continue;
-    isAlone = false;
-    sum = sum === undefined || each.costUsd === undefined ? undefined : sum + each.costUsd;
+    if (agentId !== MAIN_AGENT && each.agentId !== agentId && !each.path.includes(agentId)) continue;
+    count += 1;
+    costUsd += each.costUsd ?? 0;
+    isCostKnown &&= each.costUsd !== undefined;
+    isCostAtMost ||= each.isCostAtMost === true;
   }
-  return isAlone ? undefined : sum;
+  return count === 1 ? undefined : formatSum({ costUsd, isCostKnown, isCostAtMost });
 }
 
 /** Returns whether the server has no such session. */
@@ -311,7 +309,6 @@ function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionH
   const totals = useMemo(() => totalsOf(view), [view]);
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = totals.usage;
   const input = inputTokens + cacheReadTokens + cacheWriteTokens;
-  const cost = `${formatCost(totals.costUsd, totals.isCostAtMost)}${totals.isCostKnown ? "" : " and unknown costs"}`;
   const maxCost = info?.maxCost;
   const state = isDeleted ? ({ words: "deleted", tone: "calm" } as const) : info && headState(info, view, isLoaded);
   const main = agentOf(view, MAIN_AGENT);
@@ -353,7 +350,7 @@ function SessionHead({ view, info, isDeleted, isLoaded, waitingSince }: SessionH
             title={`${totals.isCostAtMost ? `${AT_MOST}. ` : ""}Show the tokens and cost of each turn`}
             onClick={showUsage}
           >
-            {cost}
+            {formatSum(totals)}
             {maxCost !== undefined && ` of ${formatCost(maxCost)}`}
           </button>
           {maxCost !== undefined && (

@@ -35,18 +35,13 @@ interface TranscriptProps {
   /** Loads the transcript again. */
   readonly onRetry: () => void;
   /** Cost of the agent and all agents below it, if there are any. */
-  readonly totalUsd: number | undefined;
+  readonly total: string | undefined;
 }
 
 /**
  * Shows an agent's conversation, newest items at the bottom. Scrolls with new items while the reader is at the bottom.
  */
-export function Transcript({
-  agent,
-  fault: { unreadable, error } = {},
-  onRetry,
-  totalUsd,
-}: TranscriptProps): ReactNode {
+export function Transcript({ agent, fault: { unreadable, error } = {}, onRetry, total }: TranscriptProps): ReactNode {
   const sessionId = useSessionId();
   const [shown, setShown] = useState(PAGE);
   const first = Math.max(0, agent.items.length - shown);
@@ -99,7 +94,7 @@ export function Transcript({
             item={item}
             agentId={agent.agentId}
             missing={missingWords(item, openCalls, agent)}
-            totalUsd={item === lastEnd ? totalUsd : undefined}
+            total={item === lastEnd ? total : undefined}
           />
         ))}
         {agent.draft !== undefined && <DraftView draft={agent.draft} />}
@@ -150,10 +145,10 @@ interface ItemViewProps {
   readonly agentId: AgentId;
   /** Why a call has no result, if it will not get one. */
   readonly missing: string | undefined;
-  readonly totalUsd: number | undefined;
+  readonly total: string | undefined;
 }
 
-const ItemView = memo(function ItemView({ item, agentId, missing, totalUsd }: ItemViewProps): ReactNode {
+const ItemView = memo(function ItemView({ item, agentId, missing, total }: ItemViewProps): ReactNode {
   const named = useNames();
   switch (item.kind) {
     case "call":
@@ -208,7 +203,7 @@ const ItemView = memo(function ItemView({ item, agentId, missing, totalUsd }: It
     case "compaction":
       return <Folded title={compactionWords(item)} text={item.summary} />;
     case "end":
-      return <EndView item={item} totalUsd={totalUsd} />;
+      return <EndView item={item} total={total} />;
   }
 });
 
@@ -267,10 +262,10 @@ function compactionWords({ before, after }: Extract<Item, { kind: "compaction" }
 
 interface EndViewProps {
   readonly item: Extract<Item, { kind: "end" }>;
-  readonly totalUsd: number | undefined;
+  readonly total: string | undefined;
 }
 
-function EndView({ item, totalUsd }: EndViewProps): ReactNode {
+function EndView({ item, total }: EndViewProps): ReactNode {
   const { outcome, reason, turns, costUsd, milliseconds, message } = item;
   if (reason === "parked") return <p className="note paused">{sentence(PAUSED)}</p>;
   return (
@@ -280,7 +275,7 @@ function EndView({ item, totalUsd }: EndViewProps): ReactNode {
       <span className="dim number">
         {plural(turns, "turn")}
         {reason !== "process_lost" && ` · ${formatMs(milliseconds)}`} · {formatCost(costUsd)}
-        {totalUsd !== undefined && ` · ${formatCost(totalUsd)} with all agents`}
+        {total !== undefined && ` · ${total} with all agents`}
       </span>
       {outcome !== "succeeded" && message !== undefined && <p>{message}</p>}
     </div>

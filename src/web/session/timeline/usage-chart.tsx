@@ -1,7 +1,14 @@
 import { type KeyboardEvent, type PointerEvent, type ReactNode, useMemo, useState } from "react";
-import { agentOf, type SessionUsage, type SessionView, tokensOf, type UsedTurns } from "../../../client/index.ts";
+import {
+  agentOf,
+  type SessionUsage,
+  type SessionView,
+  tokensOf,
+  totalsOf,
+  type UsedTurns,
+} from "../../../client/index.ts";
 import { plural } from "../../../lib/portable.ts";
-import { formatCost, formatTokens } from "../../parts/format.ts";
+import { formatCost, formatSum, formatTokens } from "../../parts/format.ts";
 import { goTo } from "../../state/route.ts";
 import { nameOf } from "../agent/agent-words.ts";
 import { focusedCall } from "../conversation/focused-call.ts";
@@ -25,6 +32,7 @@ export function UsageChart({ tabs, view, usage, maxCost }: UsageChartProps): Rea
   const id = useSessionId();
   const [chosen, setChosen] = useState<number>();
   const { turns, total, costUsd } = usage;
+  const totals = useMemo(() => totalsOf(view), [view]);
   const most = useMemo(() => Math.max(1, ...turns.map((each) => tokensOf(each.usage))), [turns]);
   if (turns.length === 0)
     return (
@@ -33,7 +41,8 @@ export function UsageChart({ tabs, view, usage, maxCost }: UsageChartProps): Rea
         <p className="dim usage-empty">No turn has ended yet.</p>
       </>
     );
-  const top = Math.max(costUsd, maxCost ?? 0) * 1.05 || 1;
+  const highest = Math.max(costUsd, maxCost ?? 0);
+  const top = highest * 1.05 || 1;
   const open = (index: number): void => {
     const turn = turns[index];
     if (turn === undefined) return;
@@ -77,7 +86,7 @@ export function UsageChart({ tabs, view, usage, maxCost }: UsageChartProps): Rea
             turns.reduce((sum, { count }) => sum + count, 0),
             "turn",
           )}
-          , {formatTokens(tokensOf(total))} tokens, {formatCost(costUsd)}
+          , {formatTokens(tokensOf(total))} tokens, {formatSum({ ...totals, costUsd })}
           {maxCost !== undefined && ` of ${formatCost(maxCost)}`}
         </span>
       </p>
@@ -95,7 +104,7 @@ export function UsageChart({ tabs, view, usage, maxCost }: UsageChartProps): Rea
         <svg viewBox={`0 0 ${turns.length} ${HEIGHT}`} preserveAspectRatio="none" role="presentation">
           {turns.map((each, index) => (
             <Bar
-              key={`${each.agentId} ${each.turn}`}
+              key={index}
               index={index}
               turn={each}
               most={most}
@@ -116,7 +125,7 @@ export function UsageChart({ tabs, view, usage, maxCost }: UsageChartProps): Rea
           {formatTokens(most)}
         </span>
         <span className="usage-top dim number" aria-hidden="true">
-          {formatCost(top / 1.05)}
+          {highest > 0 && formatCost(highest)}
         </span>
       </div>
       <p className="usage-tip dim" role="status">
@@ -184,11 +193,14 @@ function cacheWords({ total: { inputTokens, cacheReadTokens, cacheWriteTokens } 
   return `${Math.round((100 * cacheReadTokens) / input)} % of the input was read from the provider's cache.`;
 }
 
-function wordsOf({ agentId, turn, count, usage, costUsd }: UsedTurns, view: SessionView): string {
+function wordsOf(used: UsedTurns, view: SessionView): string {
+  const { agentId, turn, count, usage, costUsd, hasUnknownCost, isCostAtMost = false } = used;
   const agent = agentOf(view, agentId);
   const who = agent === undefined ? agentId : nameOf(agent);
   const { inputTokens, cacheReadTokens, cacheWriteTokens, outputTokens } = usage;
   const what = count === 1 ? `turn ${turn}` : `turn ${turn} and ${count - 1} more`;
   const tokens = `${formatTokens(cacheReadTokens)} from cache, ${formatTokens(inputTokens + cacheWriteTokens)} new, ${formatTokens(outputTokens)} out`;
-  return `${who}, ${what}: ${tokens}, ${formatCost(costUsd)}`;
+  const cost = formatSum({ costUsd, isCostKnown: !hasUnknownCost, isCostAtMost });
+  const lost = isCostAtMost ? (count === 1 ? " (response lost)" : " (some responses lost)") : "";
+  return `${who}, ${what}${lost}: ${tokens}, ${cost}`;
 }

@@ -195,10 +195,10 @@ export function Waterfall({
         {tabs}
         <span className="key model">model</span>
         <span className="key tool">tool</span>
+        <span className="key failed">failed</span>
         <span className="key agents">waiting for agents</span>
         <span className="key asking">waiting for you</span>
         <span className="key stopped">stopped</span>
-        <span className="key failed">failed</span>
         {losses.length > 0 && <span className="key lost">process lost</span>}
       </div>
       <div className="waterfall-frame">
