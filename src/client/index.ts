@@ -1,6 +1,6 @@
 // Owns: the view of a session that every interface shows, the words for states and activities, and the HTTP client.
-// Does not own: how a view is drawn (cli), or the server itself. It needs nothing from Node, because it also runs in
-// browsers. Called by: cli, terminal, web, server, and programs that use a server (exported as retinue/client).
+// Does not own: how a view is drawn (terminal, web, cli), or the server itself. Needs nothing from Node, because it also
+// runs in browsers. Called by: cli, terminal, web, server, and programs that use a server (exported as retinue/client).
 export { ClientError } from "./http/client-error.ts";
 export type { ClientOptions, ConnectionState, Reconnect } from "./http/connection.ts";
 export {

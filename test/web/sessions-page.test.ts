@@ -152,7 +152,7 @@ describe("the list of sessions", () => {
       .getByRole("button", { name: /^Delete the session/ })
       .click();
     await dialog.getByRole("button", { name: "Delete" }).click();
-    await page.getByText("There are no sessions in this directory yet.").waitFor();
+    await page.getByText("There are no sessions yet.").waitFor();
     await expect.poll(() => page.evaluate(() => document.activeElement?.tagName)).toBe("H1");
     expect(problems).toEqual([]);
   });

@@ -139,7 +139,7 @@ describe("a session whose file is damaged", () => {
     // An agent that was waiting for a slot has no transcript.
     const loaded = page.waitForResponse(new RegExp(`/agent/${UNSTARTED}/line`));
     await page.getByRole("treeitem", { name: /later/ }).click();
-    await page.getByText("Cut off, can be resumed. The agent had not started.").waitFor();
+    await page.locator(".transcript").getByText("Cut off before it started.").waitFor();
     await loaded;
     await page.evaluate(() => new Promise((resolve) => requestAnimationFrame(() => requestAnimationFrame(resolve))));
     expect(await page.locator(".transcript").getByRole("alert").count()).toBe(0);

@@ -68,7 +68,7 @@ describe("the web view", () => {
       bytes += Number(response.headers()["content-length"] ?? 0);
     });
     await page.goto(scene.link);
-    await page.getByText("There are no sessions in this directory yet.").waitFor();
+    await page.getByText("There are no sessions yet.").waitFor();
     expect(page.url()).toBe(`${scene.url}/`);
     expect(bytes).toBeGreaterThan(50_000);
     expect(bytes).toBeLessThan(250_000);

@@ -482,7 +482,7 @@ describe("the session as a whole", () => {
     const told = (runId: string) =>
       of("main", { type: "notices.delivered", text: "", notices: [{ agentId: "a1", runId, outcome: "incomplete" }] });
     const lost = viewOf([...queued, told("r1")]);
-    expect([activityWords(agentOf(lost, "a1")!), lost.running]).toEqual(["cut off, can be resumed", ["main"]]);
+    expect([activityWords(agentOf(lost, "a1")!), lost.running]).toEqual(["cut off before it started", ["main"]]);
     // A notice about an earlier run says nothing about the run that waits.
     const resumed = of("main", { type: "agent.resumed", agentId: "a1", runId: "r2", by: "person" });
     expect(viewOf([...queued, told("r1"), resumed, told("r1")]).running).toEqual(["main", "a1"]);

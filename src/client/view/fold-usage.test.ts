@@ -29,7 +29,7 @@ describe("foldUsage", () => {
     expect(used).toMatchObject({ costUsd: 1.5, total: { inputTokens: 3, cacheReadTokens: 30, outputTokens: 3 } });
   });
 
-  it("adds spending outside turns to the previous turn, and ignores everything else", () => {
+  it("adds spending outside turns to the agent's last turn, and ignores everything else", () => {
     const compacted = other({ type: "conversation.compacted", usage: usage(5), costUsd: 0.25 });
     const used = [compacted, ended(1), compacted].reduce(foldUsage, noSessionUsage);
     expect(used.turns).toHaveLength(1);

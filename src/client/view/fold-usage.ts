@@ -99,7 +99,7 @@ function withSpending(usage: SessionUsage, agentId: AgentId, spent: Spent): Sess
   return added({ ...usage, turns: usage.turns.with(index, changed) }, spent);
 }
 
-/** Returns the index of an agent's last turn; -1, which is the last turn of all, if it is not known. */
+/** Returns the index of an agent's last turn. If it has none, -1, which `at` and `with` take as the last of all turns. */
 function lastTurnOf({ turns }: SessionUsage, agentId: AgentId): number {
   return turns.findLastIndex((each) => each.count === 1 && each.agentId === agentId);
 }

@@ -29,7 +29,8 @@ export function stateWords(agent: AgentView): string {
     case "idle":
       return end === undefined || end.outcome === "succeeded" ? "idle" : `idle: ${endWords(end)}`;
     case "ended":
-      return endWords(end);
+      // Without a run, there is no transcript to resume from. If its call continues, the agent starts then.
+      return agent.runId === undefined && end === undefined ? "cut off before it started" : endWords(end);
   }
 }
 

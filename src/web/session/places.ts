@@ -21,7 +21,7 @@ export function focusPlace(key: keyof typeof places): void {
   if (find() === undefined) showRegion(region);
   requestAnimationFrame(() => {
     const place = find();
-    // Only a heading can't have the focus yet. In other places, `focusIn` would choose an element within them.
+    // `focusIn` makes a heading focusable. In any other place, it would choose an element within the place.
     if (place?.tabIndex === -1) focusIn(place);
     else place?.focus();
   });

@@ -41,6 +41,6 @@ export function useAgent<Value extends string>(
 
 function useSession(): ShownSession {
   const session = useContext(SessionContext);
-  if (session === undefined) throw new Error("This component must be inside a SessionIdContext.");
+  if (session === undefined) throw new Error("This component must be inside a SessionContext.");
   return session;
 }

@@ -85,7 +85,7 @@ export function watchSession(client: Client, server: ServerStore, id: SessionId)
   let waiting: ViewUpdate[] = [];
   let isPlanned = false;
   let drawnAt = 0;
-  /** Functions to call when all updates have been applied. */
+  /** Called when all updates have been applied. */
   let onDrained: (() => void) | undefined;
   const plan = (): void => {
     if (isPlanned) return;

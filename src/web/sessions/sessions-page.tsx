@@ -29,7 +29,7 @@ export function SessionsPage(): ReactNode {
           <input
             type="search"
             aria-label="Search sessions"
-            placeholder="Search by prompt, model or id"
+            placeholder="Search by prompt, directory, model or id"
             value={search}
             onChange={({ target }) => setSearch(target.value)}
           />
@@ -37,9 +37,7 @@ export function SessionsPage(): ReactNode {
         </div>
       )}
       {sessions === undefined && link.state === "connecting" && <p className="dim empty">Loading…</p>}
-      {sessions?.length === 0 && (
-        <p className="dim empty">There are no sessions in this directory yet. Write a prompt to start one.</p>
-      )}
+      {sessions?.length === 0 && <p className="dim empty">There are no sessions yet. Write a prompt to start one.</p>}
       {sessions !== undefined && sessions.length > 0 && found?.length === 0 && (
         <p className="empty no-match" role="status">
           <span>

@@ -122,7 +122,9 @@ function AgentActions({ agent, running }: AgentActionsProps): ReactNode {
   const isMain = agentId === MAIN_AGENT;
   const isOver = ["idle", "ended"].includes(stateOf(agent));
   const mayResume =
-    isOver && (agent.isCutOff === true || (agent.end !== undefined && agent.end.outcome !== "succeeded"));
+    isOver &&
+    agent.runId !== undefined &&
+    (agent.isCutOff === true || (agent.end !== undefined && agent.end.outcome !== "succeeded"));
   const run = (command: Parameters<typeof send>[0]) => (): void => {
     if (!isBusy) void send(command);
   };

@@ -112,7 +112,7 @@ function emptyWords(agent: AgentView): string {
     case "idle":
       return "Nothing has been said yet.";
     case "ended":
-      return `${sentence(stateWords(agent))}. The agent had not started.`;
+      return `${sentence(stateWords(agent))}.`;
     case "delayed":
       return `${sentence(stateWords(agent))}. The agent has not started yet.`;
     default:

@@ -97,7 +97,7 @@ export function Composer({ view, agent, isDisabled }: ComposerProps): ReactNode 
   );
 }
 
-/** Says why a message takes long: an agent that is waiting for a slot reads it when it starts. */
+/** Explains why a message is still being sent: an agent that is waiting for a slot receives it when it starts. */
 function undeliveredWords(agent: AgentView): string {
   return stateOf(agent) === "delayed" ? `Not delivered yet: the agent is ${stateWords(agent)}.` : "";
 }
