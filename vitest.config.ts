@@ -76,8 +76,8 @@ export default defineConfig({
     // the paths of their imports, which `remoteWorkers` changes.
     experimental: { fsModuleCache: !isRemote, fsModuleCachePath: ".cache/vitest" },
     pool: "forks",
-    // Many tests wait for processes, so two cores can serve three workers.
-    maxWorkers: 3,
+    // Many tests wait for processes, so two cores can serve four workers.
+    maxWorkers: 4,
     reporters: ["default"],
     // All tests are in a single project, so that each source file is compiled only once, and loaded only once by each
     // worker.
