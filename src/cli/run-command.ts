@@ -117,7 +117,7 @@ export function parseRoot(argv: readonly string[]): RootRequest {
 function parseInteractiveOptions(options: ReadOptions): InteractiveOptions {
   const forPrinting = ["output-format", "include-partial-messages", "forward-subagent-text", "acceptance", "on-ask"];
   const unusable = forPrinting.find((name) => options.has(name));
-  if (unusable !== undefined) throw usageError(`--${unusable} works only with -p`, "Add -p, or leave it out.");
+  if (unusable !== undefined) throw usageError(`--${unusable} works only with -p`, `Add -p, or remove --${unusable}.`);
   return { ...parsePrintOptions(options), server: options.value("server"), plain: options.has("plain") };
 }
 

@@ -12,7 +12,7 @@ export interface CallState {
   readonly resumes?: RunId | undefined;
   /** Set if the call can be repeated after a crash to continue what it began. */
   readonly resumable?: true | undefined;
-  /** Set if the call is proven to be read-only. */
+  /** Set if the call is known to be read-only. */
   readonly readsOnly?: true | undefined;
   /** Set if a user or a hook approved the call. */
   readonly granted?: true | undefined;

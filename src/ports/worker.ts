@@ -221,7 +221,7 @@ export type OpenedWorktree =
 export interface ClosingOptions {
   /**
    * Whether to keep calls for the next process that opens the session. If true, results are kept, and calls that an
-   * earlier process started keep running. If false, which is the default, all running calls are ended and results are
+   * earlier process started continue to run. If false, which is the default, all running calls are ended and results are
    * discarded.
    */
   readonly keepsCalls?: boolean | undefined;

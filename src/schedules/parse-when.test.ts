@@ -38,7 +38,7 @@ describe("a schedule's times", () => {
     ["tomorrow 7:00", /not a time/],
     ["every s 7:00", /not a time/],
     ["", /not a time/],
-    ["61 7 * * *", /"61 7 \* \* \*" is not a cron expression\. It has five fields: minute \(0-59\)/],
+    ["61 7 * * *", /"61 7 \* \* \*" is not a cron expression\. A cron expression has five fields: minute \(0-59\)/],
     ["* * * * * *", /five fields/],
     ["0 7 30 2 *", /never happens/],
   ])("are refused with advice if written as %j", (text, message) => {

@@ -53,7 +53,7 @@ function firstTime(when: When, text: string): number | undefined {
   } catch {
     throw scheduleError(
       `"${text}" is not a cron expression`,
-      'It has five fields: minute (0-59), hour (0-23), day of the month (1-31), month (1-12) and day of the week (0-7), such as "0 7 * * 1-5".',
+      'A cron expression has five fields: minute (0-59), hour (0-23), day of the month (1-31), month (1-12) and day of the week (0-7). Example: "0 7 * * 1-5".',
     );
   }
 }

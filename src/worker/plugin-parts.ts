@@ -37,7 +37,7 @@ export function pluginParts(plugins: readonly Plugin[]): PluginParts {
     for (const [server, config] of Object.entries(plugin.mcpServers ?? {})) {
       const place = placeOfServer([server]);
       if (!isObject(config)) {
-        const problem = 'must be an object such as { "command": "…" }, so it is not used';
+        const problem = 'is not used, because its configuration is not an object such as { "command": "…" }';
         notices.push(`${place}: Plugin "${name}": The MCP server "${server}" ${problem}.`);
         continue;
       }

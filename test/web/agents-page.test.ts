@@ -98,7 +98,7 @@ describe("the agents page", () => {
     await page.getByText("MCP tools are known only in a session").waitFor();
     expect(await check.getByText("Withheld").count()).toBe(0);
     await page.getByLabel("Tools").fill("Read, Write, Bash(git diff *)");
-    await check.getByText("Nothing found. The agent would load.").waitFor();
+    await check.getByText("No problems found. The agent would load.").waitFor();
     await page.getByLabel("Tools").press("Enter");
     await details().getByRole("heading", { name: "doc-writer" }).waitFor();
     await expect.poll(() => page.evaluate(() => document.activeElement?.textContent)).toBe("doc-writer");

@@ -144,7 +144,7 @@ function contentOf(result: unknown): ToolOutput["content"] {
 
 /** Replacer for `JSON.stringify` that throws if a value has contents that JSON can't represent. */
 function refuseLosses(this: Readonly<Record<string, unknown>>, key: string, value: unknown): unknown {
-  // A Buffer has already been converted in `value`.
+  // Checks the original, because a Buffer has already been converted in `value`.
   const loss = lossIn(this[key]);
   if (loss !== undefined) throw new Error(`${loss}.`);
   return value;

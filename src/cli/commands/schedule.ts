@@ -77,7 +77,7 @@ async function add(options: ReadOptions, store: ScheduleStore): Promise<Schedule
       'For example: retinue schedule add "every day 7:00" -p "…".',
     );
   const prompt = options.value("print");
-  if (prompt === undefined) throw usageError("There is no prompt", `Add it: retinue schedule add "${text}" -p "…".`);
+  if (prompt === undefined) throw usageError("There is no prompt", `Add one: retinue schedule add "${text}" -p "…".`);
   const cwd = chosenDirectory(options.value("cwd"));
   const agent = options.value("agent");
   if (agent !== undefined)

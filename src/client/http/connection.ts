@@ -133,7 +133,7 @@ export function createConnection(options: ClientOptions): Connection {
         lost = error;
       }
       if (signal?.aborted) return;
-      // The delay keeps growing if the server accepts connections and closes them immediately.
+      // After a short connection, the delay keeps growing: the server may close every connection immediately.
       if (Date.now() - startedAt > longestMs) delay = firstMs;
       onState?.({ state: "lost", error: lost, retryInMs: delay });
       await wait(delay, signal);

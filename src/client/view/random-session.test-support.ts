@@ -4,7 +4,6 @@ import { answered, created, runEnded, started } from "./agent-events.test-suppor
 
 type AgentEvent = DurableEvent | AgentLiveEvent;
 
-/** One agent's events, in order. The first agent is the main agent. */
 const turn = fc.record({
   text: fc.constantFrom("", "I look.", "First line.\nSecond line."),
   calls: fc.array(fc.constantFrom("Read", "Bash", "Edit", "Task"), { maxLength: 3 }),
@@ -21,7 +20,7 @@ const run = fc.record({
 
 const agent = fc.record({ parent: fc.nat(), runs: fc.array(run, { minLength: 1, maxLength: 2 }) });
 
-/** A whole session: interleaved updates from several agents, with live events between the lines. */
+/** A whole session: interleaved updates from several agents, the first of which is the main agent. */
 export const randomSession: fc.Arbitrary<readonly SessionUpdate[]> = fc
   .tuple(fc.array(agent, { minLength: 1, maxLength: 5 }), fc.infiniteStream(fc.nat()))
   .map(([agents, choices]) => {

@@ -67,7 +67,7 @@ const counted = {
   shown: ["line", "lines"],
 } as const;
 
-/** Returns whether the call has started an agent in the background, or its agent was moved there. */
+/** Returns whether the call has started an agent in the background, or whether its agent was moved there. */
 export function isInBackground({ result }: EndedCall): boolean {
   return result?.details?.["status"] === "async_launched";
 }

@@ -17,8 +17,8 @@ export interface LearnedRate {
   refusedToo(): void;
   /**
    * If the provider refused nothing during a whole period, starts a new period and returns true. `undecided` is the
-   * number of requests that have been neither accepted nor refused yet. While something else limits the requests
-   * (`isCapped`), the period continues, because the lack of refusals then does not show that more are possible.
+   * number of requests that have been neither accepted nor refused yet. While something else limits the number
+   * of requests (`isCapped`), the period continues, because the provider might refuse more requests than these.
    */
   turn(state: { readonly now: number; readonly undecided: number; readonly isCapped: boolean }): boolean;
   forget(): void;

@@ -231,7 +231,7 @@ function leaveToPerson(finding: Finding): Finding {
 
 /**
  * Returns true if the decision on the command already covers the finding, because the access is allowed, or because no
- * rule applies to the access and the word itself may lead outside the workspace.
+ * rule applies to the access and the path, as it is written, may lead outside the workspace.
  */
 function isForCommand({ effect, rule }: Finding, { pattern }: ShellPath): boolean {
   if (rule === CREATED_PATH) return false;

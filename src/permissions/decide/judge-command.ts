@@ -210,7 +210,7 @@ function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefine
   return open?.reason.replace(/\.$/, "");
 }
 
-/** Explains why a wildcard must not cover the files that a word names; undefined if it may. */
+/** Returns the reason why a wildcard must not cover the files that a word names; undefined if it may cover them. */
 function fileHazard(command: SimpleCommand, word: ShellWord, { analysis, reads }: CommandLine): string | undefined {
   const operands = operandsOf(command, analysis.loopWords);
   const files = operands.size === 0 ? [] : operands.get(word);

@@ -56,7 +56,7 @@ export function parseRule(text: string, form?: Rule["form"]): ParsedRule | RuleP
   return typeof target === "string" ? problem(text, target, tool) : { ok: true, tool, target };
 }
 
-/** Explains why the text is not a valid rule for a tool; undefined if it is one. */
+/** Returns the reason why the text is not a valid rule for a tool; undefined if it is valid. */
 export function invalidRule(text: string): string | undefined {
   const parsed = parseRule(text);
   if (!parsed.ok) return `${parsed.message}.`;

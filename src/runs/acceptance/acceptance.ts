@@ -35,7 +35,7 @@ interface AcceptanceRequest {
 const TIME_LIMIT_MS = 600_000;
 
 /**
- * Runs an acceptance command as if the agent had called it: the agent's policy applies, and the command may need
+ * Runs an acceptance command as if the agent had run it: the agent's policy applies, and the command may need
  * approval. Never rejects.
  */
 async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceResult> {

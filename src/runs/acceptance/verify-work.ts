@@ -15,7 +15,7 @@ export async function suggestVerification(host: RunHost): Promise<void> {
 }
 
 /**
- * Starts a verifier that tries to break the work of a run that changed files, before the run ends as done. Returns
+ * Before a run that changed files ends successfully, starts a verifier that tries to break its work. Returns
  * false if the verifier found a fault and the agent was asked to fix it, which happens at most once per run.
  */
 export async function verifyWork(host: RunHost): Promise<boolean> {

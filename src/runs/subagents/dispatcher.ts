@@ -319,7 +319,7 @@ export class Dispatcher implements Retinue {
     return this.options.idleMain().thread.state.background.some((run) => run.runId === runId);
   }
 
-  /** Continues background agents that were lost with their process while their parent was waiting for them. */
+  /** Continues background agents that were lost when their process ended while their parent was waiting for them. */
   async continueAwaited({ awaited, background }: LoopState): Promise<readonly string[]> {
     const problems: string[] = [];
     for (const { agentId } of background.filter(({ runId }) => awaited.includes(runId))) {

@@ -409,5 +409,5 @@ export const writtenAgent = z.object({
   name: z.string(),
   file: z.string(),
   hash: z.string(),
-  loaded: z.boolean().describe("False if the directory is not trusted, so that the agent is not available."),
+  loaded: z.boolean().describe("False if the directory is not trusted, in which case the agent is not available."),
 }) satisfies z.ZodType<WrittenAgent>;

@@ -19,7 +19,7 @@ interface Following {
 
 /**
  * Follows a session until it is closed or the signal fires, wherever it is open: a session that another process had
- * open may be opened here, and vice versa. Returns why the session was closed.
+ * open may be opened here, and vice versa. Returns the reason why the session was closed.
  */
 export async function followUpdates(
   { id, path }: CatalogSession,

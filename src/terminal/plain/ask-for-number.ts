@@ -28,7 +28,7 @@ export function askForNumber<Value>(app: App, options: PickerOptions<Value>): vo
       return chosen !== undefined;
     },
     onCancel: () => {
-      print([`${title} Nothing was chosen.`]);
+      print(["Nothing was chosen."]);
       onCancel?.();
     },
   });

@@ -85,7 +85,7 @@ const WRAP_OFF = "\u001b[?7l";
 const WRAP_ON = "\u001b[?7h";
 const SAVE = "\u001b7";
 const RESTORE = "\u001b8";
-/** Asks for the position of the cursor, and then for that of the last cell, which is the size of the screen. */
+/** Asks for the position of the cursor, and then for that of the last cell, which gives the size of the screen. */
 const ASK = `\u001b[6n${SAVE}\u001b[9999;9999H\u001b[6n${RESTORE}`;
 const FULL_START = "\u001b[?1049h";
 const FULL_END = "\u001b[?1049l";

@@ -274,7 +274,7 @@ describe("Grep, given an address,", () => {
   it("refuses to match across lines if the text is too large", async () => {
     const large = Buffer.alloc(70 * 1024 * 1024, "foo\n");
     expect(await grep(large, { pattern: "foo\\nbar", multiline: true })).toBe(
-      "The text has more than 64 MB. Search it without `multiline`.",
+      "The text is larger than 64 MB. Search it without `multiline`.",
     );
     expect(await grep(large, { output_mode: "files_with_matches" })).toBe(path);
   });

@@ -135,7 +135,7 @@ async function write(
       bytes += chunk.length;
       if (isBounded && bytes > maxMultilineMegabytes * 1024 * 1024) {
         void end();
-        return `The text has more than ${maxMultilineMegabytes} MB. Search it without \`multiline\`.`;
+        return `The text is larger than ${maxMultilineMegabytes} MB. Search it without \`multiline\`.`;
       }
       if (!(await input?.write(chunk))) break;
     }

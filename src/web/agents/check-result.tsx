@@ -46,5 +46,5 @@ function sumOf(diagnostics: readonly Diagnostic[]): string {
     .map((severity) => [severity, count(severity)] as const)
     .filter(([, number]) => number > 0)
     .map(([severity, number]) => plural(number, severity));
-  return parts.length === 0 ? "Nothing found. The agent would load." : `${parts.join(", ")}.`;
+  return parts.length === 0 ? "No problems found. The agent would load." : `${parts.join(", ")}.`;
 }

@@ -24,7 +24,7 @@ export interface WorktreeRequest {
   /** Path of the new worktree; its record is stored next to it. */
   readonly directory: string;
   readonly branch: string;
-  /** Copies changed, staged and untracked files, but not ignored ones. */
+  /** If true, changed, staged and untracked files are copied, but not ignored ones. */
   readonly includeUncommitted: boolean;
   /** If true, the files in the worktree are not needed after its agent has finished; only commits are kept. */
   readonly scratch?: boolean | undefined;

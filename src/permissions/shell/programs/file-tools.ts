@@ -43,7 +43,7 @@ const tarOptions = [
   "--rsh-command=program --rmt-command=program --checkpoint-action=program",
 ].join(" ");
 
-/** An unknown option of tar may do anything. Operands are names in the archive, or files to put into it. */
+/** An unknown option of tar may do anything. Operands are names of archive members, or files to add to the archive. */
 const tarReading: ProgramSpec = {
   isPowerful: true,
   operands: "data*",

@@ -14,7 +14,7 @@ export interface CallMark {
   readonly tone: string;
 }
 
-/** Returns the sign of a call. `missing` says why there is no result, if there will be none. */
+/** Returns the symbol and tone for a call. `missing` says why there is no result, if there will be none. */
 export function markOf(call: CallItem, missing: string | undefined): CallMark {
   const { result } = call;
   if (result === undefined) {
