@@ -40,7 +40,9 @@ it("returns the hooks of an enabled plugin with its directory, and reports hooks
     serverPlaces: { "kit:db": `${join(pluginRoot, ".mcp.json")}:3` },
     notices: [
       expect.stringMatching(/hooks\.json:14: Plugin "kit": .*"prompt"/),
-      expect.stringMatching(/\.mcp\.json:6: Plugin "kit": The MCP server "log" is not used, because its configuration is not an object/),
+      expect.stringMatching(
+        /\.mcp\.json:6: Plugin "kit": The MCP server "log" is not used, because its configuration is not an object/,
+      ),
     ],
   });
   await disablePlugin(home, "kit");

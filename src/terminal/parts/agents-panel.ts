@@ -228,5 +228,5 @@ export function clock(milliseconds: number): string {
 
 export function dollars(usd: number, isAtMost = false): string {
   if (isAtMost) return `≤${dollars(Math.max(usd, 0.01))}`;
-  return usd < 0.01 ? "<$0.01" : `$${usd.toFixed(2)}`;
+  return usd > 0 && usd < 0.01 ? "<$0.01" : `$${usd.toFixed(2)}`;
 }
