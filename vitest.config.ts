@@ -1,6 +1,7 @@
 import { fileURLToPath } from "node:url";
 import { defineConfig, type Plugin } from "vitest/config";
 import { BaseSequencer, type TestSpecification } from "vitest/node";
+import { SkippedTests } from "./test/skipped-tests.ts";
 
 /**
  * Test files to start first. The first five start thousands of processes, and each start copies the test process, which
@@ -78,7 +79,7 @@ export default defineConfig({
     pool: "forks",
     // Many tests wait for processes, so two cores can serve four workers.
     maxWorkers: 4,
-    reporters: ["default"],
+    reporters: ["default", new SkippedTests()],
     // All tests are in a single project, so that each source file is compiled only once, and loaded only once by each
     // worker.
     include: ["src/**/*.test.ts", "test/**/*.test.ts"],
@@ -91,5 +92,6 @@ export default defineConfig({
     testTimeout: 60_000,
     hookTimeout: 120_000,
     teardownTimeout: 10_000,
+    expect: { poll: { timeout: 20_000 } },
   },
 });

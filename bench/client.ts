@@ -6,7 +6,7 @@ import { fileURLToPath } from "node:url";
 import { createApiServer, type RecordedRequest, type Reply } from "../src/testing/index.ts";
 
 const here = fileURLToPath(new URL(".", import.meta.url));
-const program = join(here, "..", "dist", "cli.cjs");
+const program = process.env["RETINUE_BENCH_PROGRAM"] ?? join(here, "..", "dist", "cli.cjs");
 
 export type Client = "retinue" | "baseline";
 

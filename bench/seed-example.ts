@@ -39,7 +39,7 @@ async function converse(words: string, thoughts: string): Promise<readonly Recor
     if (!body.includes('"role":"assistant"')) return { content: [`Three ways. ${thoughts}`, ...calls()] };
     return { content: body.includes("part is done") ? "All is done." : "This part is done." };
   };
-  const server = await createApiServer({ script: reply });
+  const server = await createApiServer({ script: reply, thinks: false });
   const environment = {
     PATH: process.env["PATH"],
     HOME: root,

@@ -1,5 +1,5 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, readdirSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
 import { build } from "esbuild";
@@ -11,10 +11,11 @@ const root = resolve(import.meta.dirname, "..");
 const AGENTS = 20;
 const KEYS = 100;
 const CHUNKS = 10_000;
+const LINES = 10_000;
 
 /** Measures the terminal interface in a terminal that util-linux's `script` creates. */
 export async function terminalCase(): Promise<Figure[]> {
-  return [await firstFrame(), ...(await typing()), ...(await streaming())];
+  return [await firstFrame(), ...(await typing()), ...(await editing()), ...(await streaming())];
 }
 
 /** The baseline is a program that shows one line with Ink, bundled for production. */
@@ -114,6 +115,50 @@ async function typing(): Promise<Figure[]> {
   ];
 }
 
+/** Types into a long prompt, at its end and in its middle. The floor is the same with an empty box. */
+async function editing(): Promise<Figure[]> {
+  const server = await createApiServer({ script: [] });
+  const lines = Array.from({ length: LINES }, (_, line) => `line ${line} of a prompt that was pasted from a log file`);
+  const terminal = startTerminal([join(root, "dist/cli.cjs")], server, lines.join("\n"));
+  await terminal.until("Enter sends");
+  const floor = await timeKeys(terminal);
+  terminal.type("\u007f".repeat(2 * KEYS));
+  await terminal.until("What shall we do?");
+  terminal.type("\u001b[A");
+  await terminal.until(`line ${LINES - 1}`);
+  const end = await timeKeys(terminal);
+  terminal.type("\u001b[A".repeat(LINES / 2));
+  await terminal.until(`line ${LINES / 2}`);
+  const middle = await timeKeys(terminal);
+  await terminal.close();
+  await server.close();
+  const name = `a key in a prompt of ${LINES} lines`;
+  return [
+    { name, ours: Math.round(Math.max(end, middle) * 10) / 10, baseline: 0, unit: "ms", limit: 5, kind: "value" },
+    { name: `${name}, against an empty box`, ours: Math.max(end, middle), baseline: floor, unit: "ms", limit: 2.5 },
+  ];
+}
+
+/** Returns the median time from a keypress to its echo, on new lines. */
+async function timeKeys(terminal: BenchTerminal): Promise<number> {
+  const times: number[] = [];
+  for (let line = 0; line < 4; line += 1) {
+    terminal.type("\n");
+    let typed = "";
+    for (let index = 0; index < KEYS / 4; index += 1) {
+      // Other text that is on the screen contains none of these.
+      const key = String.fromCharCode(0x41 + ((line * 7 + index) % 26));
+      typed += key;
+      const startedAt = performance.now();
+      terminal.type(key);
+      await terminal.until(typed);
+      times.push(performance.now() - startedAt);
+      await new Promise((settle) => setTimeout(settle, 10));
+    }
+  }
+  return median(times);
+}
+
 /** Streams a long answer. Memory must not grow with it, and the screen must not be erased. */
 async function streaming(): Promise<Figure[]> {
   const text = words(CHUNKS * 12);
@@ -171,8 +216,14 @@ interface BenchTerminal {
   close(): Promise<void>;
 }
 
-function startTerminal(command: readonly string[], server: ApiServer): BenchTerminal {
+/** Starts a program. `earlier`: prompt that was sent before. */
+function startTerminal(command: readonly string[], server: ApiServer, earlier?: string): BenchTerminal {
   const place = realpathSync(mkdtempSync(join(tmpdir(), "retinue-bench-")));
+  const home = join(place, ".home");
+  if (earlier !== undefined) {
+    mkdirSync(home);
+    writeFileSync(join(home, "prompts.jsonl"), `${JSON.stringify({ cwd: place, prompt: earlier })}\n`);
+  }
   const line = `stty cols 120 rows 40; exec '${process.execPath}' ${command.map((word) => `'${word}'`).join(" ")}`;
   const child = spawn("script", ["-qfe", "/dev/null", "-c", line], {
     cwd: place,
@@ -181,7 +232,7 @@ function startTerminal(command: readonly string[], server: ApiServer): BenchTerm
       TERM: "xterm-256color",
       SHELL: "/bin/sh",
       HOME: place,
-      RETINUE_HOME: join(place, ".home"),
+      RETINUE_HOME: home,
       ANTHROPIC_BASE_URL: server.url,
       ANTHROPIC_API_KEY: "none",
     },

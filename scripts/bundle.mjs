@@ -26,17 +26,16 @@ const entries = {
   terminal: "src/terminal/index.ts",
 };
 
-// This package looks for its binary relative to its own file, so it has to stay where npm installed it.
-const external = ["@vscode/ripgrep"];
+// A quarter of the program, but only sessions with MCP servers need it, so it has a file of its own, which the entries
+// load from their directory.
+const mcpClient = "@modelcontextprotocol/client";
+const mcpFile = "./mcp.cjs";
+
+// The first package looks for its binary relative to its own file, so it has to stay where npm installed it. linkedom
+// can work without canvas, and ws without bufferutil and utf-8-validate.
+const external = ["@vscode/ripgrep", "canvas", "bufferutil", "utf-8-validate"];
 // These packages are too slow to load before they are needed, so entries may load them only with import().
-const lazy = [
-  "@modelcontextprotocol/client",
-  "@mozilla/readability",
-  "@vscode/ripgrep",
-  "diff",
-  "linkedom",
-  "turndown",
-];
+const lazy = [mcpFile, "@mozilla/readability", "@vscode/ripgrep", "diff", "linkedom", "turndown"];
 
 // Only the `terminal` entry may contain these packages.
 const forTerminal = ["highlight.js", "marked", "string-width"];
@@ -46,9 +45,8 @@ const forServing = ["@hono/node-server", "hono", "ws", "zod"];
 
 export async function bundle({ root, directory }) {
   const sources = Object.entries(entries).filter(([, source]) => existsSync(join(root, source)));
-  const result = await build({
+  const options = {
     absWorkingDir: root,
-    entryPoints: Object.fromEntries(sources),
     outdir: directory,
     outExtension: { ".js": ".cjs" },
     write: false,
@@ -56,8 +54,6 @@ export async function bundle({ root, directory }) {
     format: "cjs",
     platform: "node",
     target: "node20",
-    // linkedom can work without canvas, and ws without bufferutil and utf-8-validate.
-    external: [...external, "canvas", "bufferutil", "utf-8-validate"],
     define: { "import.meta.filename": "__filename", "import.meta.dirname": "__dirname" },
     // `run` is compiled as a script, which can't use import(). With this setting, esbuild turns each import() into a
     // require().
@@ -68,8 +64,18 @@ export async function bundle({ root, directory }) {
     legalComments: "none",
     metafile: true,
     logLevel: "warning",
-  }).catch(() => undefined);
-  if (!result) return false;
+  };
+  const results = await Promise.all([
+    build({
+      ...options,
+      entryPoints: Object.fromEntries(sources),
+      external: [...external, mcpFile],
+      alias: { [mcpClient]: mcpFile },
+    }),
+    build({ ...options, entryPoints: { mcp: mcpClient }, external }),
+  ]).catch(() => undefined);
+  if (!results) return false;
+  const [result] = results;
   const loaded = sources.flatMap(([name, source]) =>
     loadedAtStart(source, { ...result.metafile, packages: unwantedIn(name) }),
   );
@@ -79,7 +85,7 @@ export async function bundle({ root, directory }) {
     );
     return false;
   }
-  for (const { path, text } of result.outputFiles) {
+  for (const { path, text } of results.flatMap(({ outputFiles }) => outputFiles)) {
     writeFileSync(path, inAscii(path.endsWith("run.cjs") ? asFunction(text) : text));
   }
   writeFileSync(join(directory, "terminal-licenses.txt"), licensesIn(root, result.metafile, "terminal.cjs"));

@@ -1,11 +1,13 @@
-// Regenerates docs/assets/agents.svg and map.svg, which show a real run of the built command line in a terminal (tmux):
-// while its agents are working, and at the end.
-//   node scripts/picture.mjs
+// Regenerates the pictures in docs/assets from the built program: agents.svg shows a run in a terminal (tmux) while its
+// agents are working, and web.png shows the web view of a session with a scripted model.
+//   node --import tsx scripts/picture.mjs
 
 import { execFileSync, spawn } from "node:child_process";
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join, resolve } from "node:path";
+import { openPage, startBrowser } from "../test/web/open-browser.ts";
+import { openScene, PROMPT } from "../test/web/scene.ts";
 
 const root = resolve(import.meta.dirname, "..");
 const command = 'retinue -p "Map this repository"';
@@ -17,15 +19,38 @@ const directory = mkdtempSync(join(tmpdir(), "retinue-picture-"));
 const socket = `retinue-picture-${process.pid}`;
 const tmux = (...words) => execFileSync("tmux", ["-L", socket, ...words], { encoding: "utf8" });
 try {
-  const { busiest, end } = await photograph();
   mkdirSync(join(root, "docs/assets"), { recursive: true });
+  const busiest = await photographTerminal();
   writeFileSync(join(root, "docs/assets/agents.svg"), draw(busiest, { from: Math.max(0, busiest.length - agentRows) }));
-  writeFileSync(join(root, "docs/assets/map.svg"), draw(end.slice(0, rows)));
+  await photographPage(join(root, "docs/assets/web.png"));
 } finally {
   rmSync(directory, { recursive: true, force: true, maxRetries: 5 });
 }
 
-async function photograph() {
+async function photographPage(path) {
+  const scene = await openScene();
+  const browser = await startBrowser();
+  try {
+    const { page } = await openPage(browser);
+    await page.emulateMedia({ colorScheme: "dark" });
+    await page.setViewportSize({ width: 1320, height: 720 });
+    await page.goto(scene.link);
+    await page.getByLabel("Prompt").fill(PROMPT);
+    await page.getByRole("button", { name: "Options" }).click();
+    await page.getByLabel("Budget in $").fill("1");
+    await page.getByRole("button", { name: "Start", exact: true }).click();
+    await page.getByRole("button", { name: /Allow once/ }).click();
+    await page.getByText("npm test -- price").first().waitFor();
+    // The timeline grows while the request waits.
+    await page.waitForTimeout(3_000);
+    await page.screenshot({ path });
+  } finally {
+    await browser.close();
+    await scene.close();
+  }
+}
+
+async function photographTerminal() {
   const program = join(directory, "retinue");
   writeFileSync(program, `#!/bin/sh\nexec "${process.execPath}" "${join(root, "dist/cli.cjs")}" "$@"\n`);
   chmodSync(program, 0o755);
@@ -44,12 +69,7 @@ async function photograph() {
   try {
     tmux("wait-for", "prompt");
     tmux("send-keys", command, "Enter");
-    const busiest = await busiestScreen();
-    // Captures colors, and the lines that scrolled off the screen.
-    const screen = tmux("capture-pane", "-e", "-p", "-S", "-").split("\n");
-    // The terminal shows input twice if it arrives before the shell is ready; the second copy follows the prompt.
-    const start = screen.findIndex((line) => line.includes(`$ ${command}`));
-    return { busiest, end: screen.slice(Math.max(0, start)) };
+    return await busiestScreen();
   } finally {
     tmux("kill-server");
   }

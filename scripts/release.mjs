@@ -34,7 +34,7 @@ function release() {
   write("CHANGELOG.md", changelog);
   write("src/app/version.ts", read("src/app/version.ts").replace(/VERSION = ".*"/, `VERSION = "${version}"`));
   // Changes package.json and package-lock.json.
-  run("npm", ["version", version, "--no-git-tag-version", "--ignore-scripts"]);
+  run("npm", ["version", version, "--no-git-tag-version", "--allow-same-version", "--ignore-scripts"]);
   run("git", ["commit", "--quiet", "--all", "--message", `chore: release ${version}`]);
   run("git", ["tag", "--annotate", tag, "--message", `Retinue ${version}`]);
   console.log(`Committed and tagged ${tag}. Review the commit, then run:
@@ -49,8 +49,9 @@ function nextVersion(current, wanted) {
   const steps = { major: [major + 1, 0, 0], minor: [major, minor + 1, 0], patch: [major, minor, patch + 1] };
   const next = steps[wanted]?.join(".") ?? wanted;
   if (!/^\d+\.\d+\.\d+$/.test(next)) throw new Error(`"${wanted}" is not a version. Use a number such as 1.2.3.`);
-  if (compare(next.split(".").map(Number), parts) <= 0)
-    throw new Error(`${next} is not higher than the current version ${current}.`);
+  // The current version itself can be released once: its tag must not exist.
+  if (compare(next.split(".").map(Number), parts) < 0)
+    throw new Error(`${next} is lower than the current version ${current}.`);
   return next;
 }
 
@@ -65,9 +66,12 @@ function checkRepository(tag) {
   if (git("tag", "--list", tag) !== "") throw new Error(`The tag ${tag} already exists.`);
 }
 
-/** Renames the "Unreleased" section to the version and date, and adds a new, empty "Unreleased" section above it. */
+/**
+ * Gives the section "Unreleased", or the one that already has the version as its name, the version and date as its name,
+ * and adds a new, empty section "Unreleased" above it.
+ */
 function datedChangelog(text, version) {
-  const [before, section = ""] = text.split(/^## Unreleased\n/m);
+  const [before, section = ""] = text.split(new RegExp(`^## (?:Unreleased|${version.replaceAll(".", "\\.")})\n`, "m"));
   const [changes = ""] = section.split(/^## /m);
   if (changes.trim() === "") throw new Error('CHANGELOG.md has no changes below "## Unreleased". Describe them first.');
   const date = new Date().toISOString().slice(0, 10);

@@ -1,6 +1,7 @@
-import { chmodSync, existsSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { chmodSync, existsSync, mkdtempSync, realpathSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deleteTreeSync } from "../src/lib/index.ts";
 
 /**
  * Puts all temporary files of a test run into one directory, and deletes it when the run ends. The directory is in memory
@@ -12,5 +13,5 @@ export function setup(): () => void {
   // Some tests run programs as another user.
   chmodSync(directory, 0o755);
   process.env["TMPDIR"] = directory;
-  return () => rmSync(directory, { recursive: true, force: true, maxRetries: 3 });
+  return () => deleteTreeSync(directory);
 }

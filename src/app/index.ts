@@ -149,7 +149,7 @@ export {
 } from "./commands/check-agents.ts";
 export { isAgentCommand, refuseAgentCommand } from "./commands/check-answerer.ts";
 export { checkInstallation, type Finding } from "./commands/check-installation.ts";
-export { type CheckedRow, checkRows } from "./commands/check-rows.ts";
+export { type CheckedRow, checkRows, INVALID_ROW } from "./commands/check-rows.ts";
 export { type ListedModel, modelsOf } from "./commands/list-models.ts";
 export {
   type ExplainedCall,

@@ -23,10 +23,9 @@ import { promisify } from "node:util";
 import { crc32 } from "node:zlib";
 import { build } from "esbuild";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
+import { isRoot, needs } from "../testing/needs.test-support.ts";
 
-const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
-if (!isRoot) console.warn("Skipping the test with another user's files, which only root can create.");
 
 const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-code-cache-")));
 const program = join(root, "load-bundle.cjs");
@@ -223,7 +222,7 @@ describe("compiled code", () => {
     expect(loaded).toMatchObject({ problem: { found: expect.stringContaining("relative") } });
   });
 
-  it.runIf(isRoot)("is not used if another user owns it", async () => {
+  it("is not used if another user owns it", needs("root", isRoot), async () => {
     const place = createPlace();
     const file = await keepCode(place);
     chownSync(file, NOBODY, NOBODY);

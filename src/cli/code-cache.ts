@@ -44,19 +44,27 @@ export function loadCompiled(
   bundle: string,
   state: string | undefined,
 ): { readonly exports: unknown; readonly codeCache: CodeCache } {
+  const { script, found } = compile(bundle, state);
+  const module = { exports: {} };
+  script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, dirname(bundle));
+  return { exports: module.exports, codeCache: { ...found, keep: () => keepCode(script, { ...found, state }) } };
+}
+
+/**
+ * Compiles a bundle. This is a function of its own because the files' contents are megabytes, which must be garbage
+ * before the bundle runs.
+ */
+function compile(
+  bundle: string,
+  state: string | undefined,
+): { readonly script: Script; readonly found: Omit<CodeCache, "keep"> } {
   // The bundle contains only ASCII characters, which need no decoding, and is wrapped in a function.
   const source = readFileSync(bundle, "latin1");
   const { code, ...found } = findCode(bundle, { source, state });
   // Compiled code contains the file name for stack traces, which must not be a path on the machine that compiled the
   // code.
   const script = new Script(source, { filename: `retinue/dist/${basename(bundle)}`, cachedData: code });
-  const module = { exports: {} };
-  script.runInThisContext()(module.exports, createRequire(bundle), module, bundle, dirname(bundle));
-  const codeCache = script.cachedDataRejected ? { problem: rejected(found.file) } : found;
-  return {
-    exports: module.exports,
-    codeCache: { ...codeCache, keep: () => keepCode(script, { ...codeCache, state }) },
-  };
+  return { script, found: script.cachedDataRejected ? { problem: rejected(found.file) } : found };
 }
 
 function rejected(file = ""): CodeCacheProblem {

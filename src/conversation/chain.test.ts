@@ -89,6 +89,11 @@ function prefixOf(body: string): string {
   return unmarked(body).replace(/\],"max_tokens":\d+\}$/, "");
 }
 
+function unthinking(message: Message): Message {
+  if (message.role === "user") return message;
+  return { role: "assistant", content: message.content.filter(({ type }) => type !== "thinking") };
+}
+
 function begin(of: Head): Chain {
   const chain = new Chain(of);
   chain.append({ role: "user", content: [{ type: "text", text: "begin" }] });
@@ -172,7 +177,7 @@ describe("a chain", () => {
     );
   });
 
-  it("keeps only its newest turns, with unchanged bytes", () => {
+  it("keeps only its newest turns, without thinking", () => {
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 6 }), fc.nat(7), (past, wanted) => {
         const chain = begin(head);
@@ -183,7 +188,7 @@ describe("a chain", () => {
           expect(bounded).toBeUndefined();
           return;
         }
-        const kept = past.slice(-turns).flat();
+        const kept = past.slice(-turns).flat().map(unthinking);
         expect(bounded?.messages().slice(1)).toEqual(kept);
         const own = new Chain(head);
         own.append({ role: "user", content: [{ type: "text", text: "[left out]" }] });
@@ -225,12 +230,14 @@ describe("a chain", () => {
     );
   });
 
-  it("keeps the bytes that compaction keeps, and never splits a call from its result", () => {
+  it("keeps the bytes that compaction keeps, except for thinking, and never splits a call from its result", () => {
     fc.assert(
       fc.property(fc.array(turn, { minLength: 1, maxLength: 6 }), fc.nat(12), (turns, keep) => {
         const chain = begin(head);
         for (const message of turns.flat()) chain.append(message);
-        const before = unmarked(bodyOf(chain));
+        const bare = begin(head);
+        for (const message of turns.flat()) bare.append(unthinking(message));
+        const before = unmarked(bodyOf(bare));
         const { chain: after, kept } = chain.compact("What happened so far.", keep);
         const body = JSON.parse(bodyOf(after)) as { messages: { role: string; content: { type: string }[] }[] };
         expect(body.messages.length).toBe(kept + 1);
@@ -285,11 +292,63 @@ describe("a chain", () => {
     );
   });
 
-  it("keeps the messages' bytes under a new head for the same model", () => {
+  it("keeps the messages' bytes under a new head for the same model, except for thinking after a change of tools or text", () => {
+    fc.assert(
+      fc.property(fc.array(turn, { maxLength: 5 }), (turns) => {
+        const chain = begin(head);
+        const bare = begin(head);
+        for (const message of turns.flat()) {
+          chain.append(message);
+          bare.append(unthinking(message));
+        }
+        const messages = (of: Chain): string => unmarked(bodyOf(of)).replace(/^.*?"messages":\[/, "");
+        expect(messages(chain.withHead({ ...head, effort: "high" }))).toBe(messages(chain));
+        const changes: Partial<Head>[] = [
+          { tools: [] },
+          { system: "You are brief." },
+          { systemContext: "darwin" },
+          { userContext: "Be brief." },
+        ];
+        for (const change of changes) {
+          const next = chain.withHead({ ...head, ...change });
+          expect(messages(next)).toBe(messages(bare));
+          // Thinking that was left out is not put back.
+          expect(messages(next.withHead(head))).toBe(messages(bare));
+        }
+        expect(messages(chain.withoutThinking())).toBe(messages(bare));
+      }),
+    );
+  });
+
+  it("treats redacted thinking like other thinking, and keeps other blocks of the provider", () => {
+    const origin = { provider: "anthropic", model: "m-1" };
     const chain = begin(head);
-    const next = chain.withHead({ ...head, userContext: "Be brief." });
-    const messages = (body: string): string => body.slice(body.indexOf('"messages":['));
-    expect(messages(unmarked(bodyOf(next)))).toBe(messages(unmarked(bodyOf(chain))));
+    const redacted = '{"type":"redacted_thinking","data":"x"}';
+    const search = '{"type":"server_tool_use","id":"s1","name":"web_search","input":{}}';
+    chain.append({
+      role: "assistant",
+      content: [
+        { type: "opaque", json: redacted, origin },
+        { type: "opaque", json: search, origin },
+      ],
+    });
+    expect(bodyOf(chain)).toContain(`[${redacted},${search}]`);
+    expect(bodyOf(chain.withoutThinking())).toContain(`"content":[${search}]`);
+  });
+
+  it("leaves out thinking that follows a call in the same response, because the call's id is not the provider's", () => {
+    const origin = { provider: "anthropic", model: "m-1" };
+    const think = (said: string) => ({ type: "thinking" as const, text: said, signature: "sig", origin });
+    const call = (id: string) => ({ type: "tool_call" as const, callId: id, name: "Read", inputJson: "{}" });
+    const chain = begin(head);
+    chain.append({ role: "assistant", content: [think("a"), think("b"), call("c_0"), think("c"), call("c_1")] });
+    chain.append({ role: "assistant", content: [think("d"), { type: "text", text: " " }, think("e")] });
+    const body = JSON.parse(bodyOf(chain)) as { messages: { content: { thinking?: string; type: string }[] }[] };
+    expect(body.messages.map(({ content }) => content.map(({ thinking, type }) => thinking ?? type))).toEqual([
+      ["text"],
+      ["a", "b", "tool_use", "tool_use"],
+      ["d"],
+    ]);
   });
 
   it("writes tool input as the model wrote it", () => {

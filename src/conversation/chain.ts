@@ -3,6 +3,7 @@ import type { Head, Message } from "../protocol/index.ts";
 import { type ChainView, Chunk, type Mark, messagesFingerprint } from "./chunk.ts";
 import { requestBody } from "./request-body.ts";
 import { SegmentBuffer, type SharedPrefix } from "./segment-buffer.ts";
+import { precedeAlike, sendsThinking, withoutThinking } from "./thinking.ts";
 
 /** A prompt and its bytes. */
 export interface WrittenPrompt extends Prompt {
@@ -31,6 +32,9 @@ export interface PackedChain {
 /**
  * A conversation: a head, and messages that are only ever appended. Messages are serialized once, for the head's model.
  * A new head with the same provider and model keeps the bytes; for any other head, the messages are serialized again.
+ *
+ * All thinking in a chain was written after exactly the tools, system text and messages that precede it there. A chain
+ * that is made from another one, but with something else before its messages, therefore begins without thinking.
  */
 export class Chain {
   readonly head: Head;
@@ -127,7 +131,7 @@ export class Chain {
   }
 
   /**
-   * Returns a chain with only the newest turns and their existing bytes. A turn is a response and the user turn after
+   * Returns a chain with only the newest turns, without their thinking. A turn is a response and the user turn after
    * it. `placeholder` replaces all earlier turns. Returns undefined if there are no earlier turns.
    */
   newestTurns(turns: number, placeholder: string): Chain | undefined {
@@ -150,20 +154,34 @@ export class Chain {
 
   /**
    * Returns a chain with the same messages and another head. The bytes of the messages are kept if the model is the
-   * same.
+   * same. Thinking is kept if the tools and the system text are the same.
    */
   withHead(head: Head): Chain {
+    const before = precedeAlike(head, this.head) ? this : this.withoutThinking();
     const same =
       head.dialect === this.head.dialect && head.provider === this.head.provider && head.model === this.head.model;
-    const next = new Chain(head, same ? this.fork().sealed : []);
+    const next = new Chain(head, same ? before.fork().sealed : []);
     next.longLived = this.longLived;
-    if (!same) for (const message of this.messages()) next.append(message);
+    if (!same) for (const message of before.messages()) next.append(message);
     return next;
   }
 
+  get hasThinking(): boolean {
+    return this.messages().some((message) => withoutThinking(message) !== message);
+  }
+
+  /** Returns a chain without thinking; this chain if it has none. */
+  withoutThinking(): Chain {
+    if (!this.hasThinking) return this;
+    const chain = new Chain(this.head);
+    chain.longLived = this.longLived;
+    this.copyInto(chain, { from: 0, to: this.length, thinking: false });
+    return chain;
+  }
+
   /**
-   * Returns a new chain that consists of the summary and the newest messages with their existing bytes. The messages
-   * are cut between turns, so at most `keep` of them are kept; `kept` is the actual number.
+   * Returns a new chain that consists of the summary and the newest messages, without their thinking. The messages are
+   * cut between turns, so at most `keep` of them are kept; `kept` is the actual number.
    */
   compact(summary: string, keep: number): { chain: Chain; kept: number } {
     const chain = new Chain(this.head);
@@ -171,14 +189,14 @@ export class Chain {
     chain.append({ role: "user", content: [{ type: "text", text: summary }] });
     chain.open.write(chain.head);
     const from = cutBetweenTurns(this.messages(), keep);
-    return { chain, kept: this.copyInto(chain, { from, to: this.length }) };
+    return { chain, kept: this.copyInto(chain, { from, to: this.length, thinking: false }) };
   }
 
   /** Returns a chain with the first `count` messages and their existing bytes. */
   until(count: number): Chain {
     const chain = new Chain(this.head);
     chain.longLived = this.longLived;
-    this.copyInto(chain, { from: 0, to: count });
+    this.copyInto(chain, { from: 0, to: count, thinking: true });
     return chain;
   }
 
@@ -214,15 +232,17 @@ export class Chain {
     return { chain, prompt: prompt && promptOf({ head, chunks: [chunk], longLived, ...prompt }) };
   }
 
-  private copyInto(chain: Chain, { from, to }: { readonly from: number; readonly to: number }): number {
+  /** Copies messages to another chain with the same head. Bytes are produced again only if thinking is left out. */
+  private copyInto(chain: Chain, { from, to, thinking }: CopiedMessages): number {
     let index = 0;
     let copied = 0;
     for (const chunk of this.chunks()) {
       chunk.write(this.head);
       for (const [position, message] of chunk.messages.entries()) {
         if (index >= from && index < to) {
-          chain.append(message);
-          chain.open.buffer.copy(chunk.buffer, position);
+          chain.append(thinking ? message : withoutThinking(message));
+          if (thinking || !sendsThinking(message, this.head)) chain.open.buffer.copy(chunk.buffer, position);
+          else chain.open.write(chain.head);
           copied += 1;
         }
         index += 1;
@@ -234,6 +254,12 @@ export class Chain {
   private chunks(): readonly Chunk[] {
     return this.open.count === 0 ? [...this.sealed] : [...this.sealed, this.open];
   }
+}
+
+interface CopiedMessages {
+  readonly from: number;
+  readonly to: number;
+  readonly thinking: boolean;
 }
 
 function messageAt(chunks: readonly Chunk[], index: number): Message | undefined {

@@ -1,5 +1,12 @@
+import { resolve } from "node:path";
 import type { ExecuteRequest, ToolExecutor } from "../ports/index.ts";
-import { canonicalToolName, isAddress, type ToolCall, type ToolDeclaration } from "../protocol/index.ts";
+import {
+  canonicalToolName,
+  type InputPath,
+  isAddress,
+  type ToolCall,
+  type ToolDeclaration,
+} from "../protocol/index.ts";
 
 export interface CombinedTools {
   /**
@@ -40,16 +47,23 @@ export function combineExecutors({ executors, order = [], addresses }: CombinedT
   const names = new Set([...order.filter((name) => declared.has(name)), ...declared.keys()]);
   const declarations = [...names].flatMap((name) => declared.get(name) ?? []);
   const ownerOf = (toolName: string): ToolExecutor => owners.get(canonicalToolName(toolName)) ?? first;
-  const route = (call: ToolCall): { readonly executor: ToolExecutor; readonly call: ToolCall } => {
+  // An executor recognizes a call that it has judged, so the same call must have the same route again.
+  const routes = new WeakMap<ToolCall, Route>();
+  const route = (call: ToolCall): Route => {
+    const known = routes.get(call);
+    if (known !== undefined) return known;
     const addressed = addresses && addressedCall(call, addresses.addressOf);
-    return addressed ? { executor: addresses.executor, call: addressed } : { executor: ownerOf(call.name), call };
+    const found = addressed ? { executor: addresses.executor, ...addressed } : { executor: ownerOf(call.name), call };
+    routes.set(call, found);
+    return found;
   };
   return {
     declarations: () => declarations,
     traits: (toolName) => ownerOf(toolName).traits(toolName),
-    judge: (call, policy, agentId) => {
+    judge: async (call, policy, agentId) => {
       const routed = route(call);
-      return routed.executor.judge(routed.call, policy, agentId);
+      const judgment = await routed.executor.judge(routed.call, policy, agentId);
+      return judgment.kind === "decided" && routed.path ? { ...judgment, paths: [routed.path] } : judgment;
     },
     execute: (request, emit, signal) => {
       const { executor, call } = route(request.call);
@@ -74,16 +88,30 @@ export function combineExecutors({ executors, order = [], addresses }: CombinedT
 /** Tools that accept addresses, and for each the input property that contains the address. */
 const addressInputs: Readonly<Record<string, string>> = { Read: "file_path", Grep: "path" };
 
-/** Returns the call if its path is an address or can be replaced by one; otherwise undefined. */
-function addressedCall(call: ToolCall, addressOf: AddressRoute["addressOf"]): ToolCall | undefined {
+interface AddressedCall {
+  readonly call: ToolCall;
+  /** Path that was replaced by an address. */
+  readonly path?: InputPath;
+}
+
+interface Route extends AddressedCall {
+  readonly executor: ToolExecutor;
+}
+
+/** Returns the call with an address, if its path is one or can be replaced by one; otherwise undefined. */
+function addressedCall(call: ToolCall, addressOf: AddressRoute["addressOf"]): AddressedCall | undefined {
   const name = addressInputs[canonicalToolName(call.name)];
   const input = name === undefined ? undefined : parseInput(call.inputJson);
   const path = name === undefined ? undefined : input?.[name];
   if (name === undefined || typeof path !== "string") return undefined;
-  if (isAddress(path)) return call;
+  if (isAddress(path)) return { call };
   const address = addressOf(path);
   if (address === undefined) return undefined;
-  return { ...call, inputJson: JSON.stringify({ ...input, [name]: address }) };
+  const absolute = resolve(path);
+  return {
+    call: { ...call, inputJson: JSON.stringify({ ...input, [name]: address }) },
+    path: { property: name, requested: path, absolute, real: absolute },
+  };
 }
 
 function parseInput(json: string): Readonly<Record<string, unknown>> | undefined {

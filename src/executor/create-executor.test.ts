@@ -403,6 +403,9 @@ describe("combined executors", () => {
     const request = { agentId: "main", call: call(name, input), policy: everything() } as const;
     const judged = await combined.judge(request.call, request.policy);
     expect(judged).toMatchObject({ kind: "decided", decision: { effect: "allow" } });
+    const given = Object.values(input)[0] ?? "";
+    const absolute = given.startsWith("/") ? [given] : [];
+    expect(judged.kind === "decided" && judged.paths.map((path) => path.absolute)).toEqual(absolute);
     expect(await combined.execute(request, silent, never)).toMatchObject({ outcome: "ok", content: [{ text }] });
     expect(await combined.recall?.(request.call)).toBe("lost");
   });

@@ -10,10 +10,17 @@ import {
   unknownTraits,
   type Workspace,
 } from "../ports/index.ts";
-import { type AgentId, canonicalToolName, type Policy, type ToolCall, textResult } from "../protocol/index.ts";
+import {
+  type AgentId,
+  canonicalToolName,
+  type InputPath,
+  type Policy,
+  type ToolCall,
+  textResult,
+} from "../protocol/index.ts";
 import { executeCall, type JudgedCalls } from "./execute-call.ts";
 import { foreseeError } from "./foresee-error.ts";
-import { type Advised, judgeUse } from "./judge-call.ts";
+import { type Advised, type JudgedCall, judgeUse } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
 
 export interface ExecutorLimits {
@@ -74,6 +81,8 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
       kind: "decided",
       decision,
       accesses,
+      paths: inputPaths(judged),
+      ignored: read.ignored.length === 0 ? undefined : read.ignored,
       readsOnly: readsOnly(accesses) ? true : undefined,
       denial: decision.effect === "allow" ? undefined : explainDenial(decision, call),
     };
@@ -121,6 +130,18 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
       await Promise.all([...running.keys()].map(release));
     },
   };
+}
+
+function inputPaths({ accesses, resolved }: JudgedCall): readonly InputPath[] {
+  const paths: InputPath[] = [];
+  let index = 0;
+  for (const access of accesses) {
+    const place = "path" in access ? resolved[index++] : undefined;
+    if (place === undefined || !("path" in access) || access.property === undefined) continue;
+    const { requested, absolute, real, inWorkspace } = place;
+    paths.push({ property: access.property, requested, absolute, real, inWorkspace });
+  }
+  return paths;
 }
 
 /** Placeholder for tools that have no workspace. A tool that uses the placeholder has a bug. */

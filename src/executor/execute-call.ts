@@ -107,6 +107,8 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
   if (decision.effect === "deny" || (decision.effect === "ask" && !granted)) {
     return textResult("denied", explainDenial(decision, call));
   }
+  const moved = explainMove(request, judged);
+  if (moved !== undefined) return textResult("error", moved);
   if (signal.aborted) return textResult("cancelled", CANCELLED);
   let ended = false;
   let predicate: ((path: string) => boolean) | undefined;
@@ -144,6 +146,15 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
   const content: readonly ResultBlock[] = remark === undefined ? bounded : [...bounded, { type: "text", text: remark }];
   const { details, facts } = output;
   return { outcome: output.isError === true ? "error" : "ok", content, details, facts };
+}
+
+/** Returns the result of a call that was decided on before a symlink in one of its paths was changed. */
+function explainMove({ call, paths = [] }: ExecuteRequest, { resolved }: JudgedCall): string | undefined {
+  const moved = paths.find(({ requested, real }) =>
+    resolved.some((place) => place.requested === requested && place.real !== real),
+  );
+  if (moved === undefined) return undefined;
+  return `${call.name} was not run: ${moved.requested} led elsewhere when the call was decided on. To use the file that it leads to now, make the call again.`;
 }
 
 /**

@@ -8,6 +8,8 @@ export type ReadCall =
       readonly tool: Tool;
       /** Input without properties that the tool does not support. */
       readonly input: JsonObject;
+      /** Names of the properties that were removed. */
+      readonly ignored: readonly string[];
       /** One line that tells the model which properties were ignored. */
       readonly remark?: string | undefined;
     }
@@ -61,7 +63,7 @@ export function readCall(call: ToolCall, { tools, absent, names, pool }: CallCon
   if (!isMisspelled && checkSchema(schema, input).length === 0) {
     const misplaced = pathInputs.map((each) => input[each]).find(isAddress);
     return misplaced === undefined || !pathTools.has(name)
-      ? { ok: true, tool, input, remark: remarkOn(ignored, { schema, input }) }
+      ? { ok: true, tool, input, ignored, remark: remarkOn(ignored, { schema, input }) }
       : { ok: false, message: notForAddresses(name, misplaced) };
   }
   // A required property may be missing because its name is misspelled, so these problems include unknown properties.

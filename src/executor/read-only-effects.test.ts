@@ -15,7 +15,7 @@ import type { ToolExecutor, Workspace } from "../ports/index.ts";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
 import { createWorkerTools } from "../tools/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../workspace/index.ts";
-import { hasSandbox } from "../workspace/sandbox/sandbox.test-support.ts";
+import { needsSandbox } from "../workspace/sandbox/sandbox.test-support.ts";
 import { createExecutor, judgeCall } from "./index.ts";
 
 let top = "";
@@ -90,7 +90,7 @@ const attacks = readFileSync(join(import.meta.dirname, "../permissions/fixtures/
   .map((line) => JSON.parse(line) as Row)
   .filter(({ acceptable, setup }) => !acceptable.includes("allow") && setup.fs === undefined);
 
-describe.skipIf(!hasSandbox)("a command that no rule allows", () => {
+describe("a command that no rule allows", needsSandbox, () => {
   it("never has an effect if it is an attack that runs without approval", { timeout: 120_000 }, async () => {
     if ((await sandbox.ready()).kind !== "on") return;
     put("project/f.txt", "a\n");

@@ -100,6 +100,71 @@ it("reports an error at once, without asking for approval, if a change can't suc
   expect(await judge("Edit", missing, { rules: [deny("Edit")] })).toMatchObject({ decision: { effect: "deny" } });
 });
 
+it("applies deny rules to a link in the workspace, even if the workspace itself is reached through a link", async () => {
+  mkdirSync(join(top, "elsewhere"));
+  writeFileSync(join(top, "elsewhere/key.txt"), "hush\n");
+  symlinkSync(join(top, "elsewhere"), join(root, "private"));
+  symlinkSync(root, join(top, "alias"));
+  for (const path of ["private/key.txt", join(root, "private/key.txt"), join(top, "alias/private/key.txt")]) {
+    const options = { rules: [deny("Read(private/**)")], mode: "bypassPermissions" } as const;
+    expect(await call("Read", { file_path: path }, options), path).toMatchObject({ outcome: "denied" });
+  }
+});
+
+it("names every path in a tool's input, absolute and with symlinks resolved", async () => {
+  mkdirSync(join(root, "sub"));
+  symlinkSync("../src", join(root, "sub/linked"));
+  const samples: Readonly<Record<string, string>> = { string: "x", boolean: "true", integer: "1" };
+  const found: string[] = [];
+  for (const { name, inputSchema } of worker.declarations()) {
+    const properties = Object.entries(inputSchema["properties"] as Record<string, { readonly type: string }>);
+    const required = inputSchema["required"] as readonly string[] | undefined;
+    const others = properties.filter(([property]) => required?.includes(property));
+    for (const [property] of properties.filter(([each]) => each.includes("path"))) {
+      const input = { ...Object.fromEntries(others.map(([each, { type }]) => [each, samples[type]])) };
+      const inputJson = JSON.stringify({ ...input, [property]: "sub//./linked/a.ts" });
+      const policy: Policy = { mode: "plan", pool: [name], rules: [], workspaceRoots: [root], readableRoots: [] };
+      const judged = await worker.judge({ callId: "c", name, inputJson }, policy);
+      found.push(`${name} ${property}`);
+      expect(judged, `${name} ${property}`).toMatchObject({
+        paths: [
+          {
+            property,
+            requested: "sub//./linked/a.ts",
+            absolute: join(root, "sub/linked/a.ts"),
+            real: join(root, "src/a.ts"),
+          },
+        ],
+      });
+    }
+  }
+  expect(found.sort()).toEqual([
+    "Edit file_path",
+    "Glob path",
+    "Grep path",
+    "LS path",
+    "NotebookEdit notebook_path",
+    "Read file_path",
+    "Write file_path",
+  ]);
+});
+
+it.each([
+  ["Glob", { pattern: `/tmp//./x/*.ts` }, ["pattern /tmp//./x"]],
+  ["Glob", { pattern: "/*", path: "src" }, ["path src", "pattern /"]],
+  ["Glob", { pattern: "~/*.ts" }, []],
+  ["Glob", { pattern: "../*.ts" }, []],
+  ["Grep", { pattern: "src" }, []],
+  ["Grep", { pattern: "x", path: "retinue://result/x" }, []],
+  ["Read", { file_path: "retinue://result/x" }, []],
+  ["Bash", { command: "cat src/a.ts > b.ts" }, []],
+])("in the input of %s %j, the paths are %j", async (name, input, paths) => {
+  const policy: Policy = { mode: "default", pool: [name], rules: [], workspaceRoots: [root], readableRoots: [] };
+  const judged = await executor.judge({ callId: "c", name, inputJson: JSON.stringify(input) }, policy);
+  const named = judged.kind === "decided" ? judged.paths : [];
+  expect(named.map(({ property, requested }) => `${property} ${requested}`)).toEqual(paths);
+});
+
 it("reads files inside the workspace, and files outside it only with a grant", async () => {
   expect(await call("Read", { file_path: "src/a.ts" })).toMatchObject({
     outcome: "ok",

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type Effect, type HookEvent, hookEvents } from "../protocol/index.ts";
-import { foldAnswers, readAnswer, type SourcedAnswer } from "./answers.ts";
+import { foldAnswers, foldOutcomes, readAnswer, type SourcedAnswer } from "./answers.ts";
 
 const name = 'the hook "./check.sh"';
 const exit = (event: HookEvent, code: number, { stdout = "", stderr = "" } = {}) =>
@@ -76,7 +76,8 @@ describe("JSON on standard output", () => {
       { decision: "ask", reason: "sure?" },
     ],
     [{ decision: "allow", hookSpecificOutput: { permissionDecision: "deny" } }, { decision: "deny" }],
-    [{ hookSpecificOutput: { permissionDecision: "defer" } }, {}],
+    [{ hookSpecificOutput: { permissionDecision: "defer" } }, { decision: "ask" }],
+    [{ hookSpecificOutput: { updatedToolOutput: "only after a call" } }, {}],
     [{ decision: "perhaps" }, { decision: "deny" }],
     [
       { continue: false, stopReason: "stop it" },
@@ -97,6 +98,28 @@ describe("JSON on standard output", () => {
   it("lets an agent stop with continue: false", () => {
     expect(says("Stop", { continue: false })).toEqual({});
     expect(says("Stop", { decision: "block", reason: "go on" })).toEqual({ decision: "deny", reason: "go on" });
+  });
+
+  it.each([
+    ["masked", "masked"],
+    ["", "(no output)"],
+    [
+      [
+        { type: "text", text: "one" },
+        { type: "image", data: "iVBOR" },
+      ],
+      "one\n[image]",
+    ],
+    [{ outcome: "ok", content: [{ type: "text", text: "masked" }] }, "masked"],
+    [{ stdout: "out", stderr: "", interrupted: false }, "out"],
+    [{ stdout: "out", stderr: "err" }, "out\nerr"],
+    [{ files: 3 }, '{"files":3}'],
+    [false, "false"],
+  ])("replaces the result of a call: %j", (updatedToolOutput, output) => {
+    expect(says("PostToolUse", { hookSpecificOutput: { updatedToolOutput } }).output).toBe(output);
+    expect(says("PostToolUse", { hookSpecificOutput: { updatedMCPToolOutput: updatedToolOutput } }).output).toBe(
+      output,
+    );
   });
 
   it("gives the model the reason after a call", () => {
@@ -168,6 +191,33 @@ it("returns the reasons of the deciding hooks, the last changed input, and all c
     reason: "first\nsecond",
     input: { a: 2 },
     context: "one\ntwo",
+    notices: ["look"],
+  });
+});
+
+it("lets a denial or a question about one name of a path win, and an approval only for all names", () => {
+  fc.assert(
+    fc.property(fc.array(said), fc.array(said), (left, right) => {
+      const outcomes = [foldAnswers(left), foldAnswers(right)];
+      const decisions = outcomes.map(({ decision }) => decision);
+      const { decision, allowedBy } = foldOutcomes(outcomes);
+      const strictest = (["deny", "ask"] as const).find((effect) => decisions.includes(effect));
+      expect(decision).toBe(strictest ?? (decisions.every((each) => each === "allow") ? "allow" : undefined));
+      const byUser = outcomes.every((outcome) => outcome.allowedBy === "user");
+      expect(allowedBy === "user").toBe(decision === "allow" && byUser);
+      expect(foldOutcomes(outcomes.slice(0, 1))).toBe(outcomes[0]);
+    }),
+  );
+});
+
+it("does not repeat what hooks said about both names of a path", () => {
+  const outcome = { ran: 1, decision: "ask", reason: "sure?", context: "mind", notices: ["look"] } as const;
+  expect(foldOutcomes([outcome, outcome])).toEqual(outcome);
+  expect(foldOutcomes([outcome, { ...outcome, decision: "deny", reason: "no", context: "more" }])).toEqual({
+    ran: 1,
+    decision: "deny",
+    reason: "no",
+    context: "mind\nmore",
     notices: ["look"],
   });
 });

@@ -1,9 +1,12 @@
 import { boundText } from "../lib/index.ts";
 import type { HookOutcome, HookRun } from "../ports/index.ts";
-import type { Effect, HookAnswer, HookEvent, HookSource, JsonObject } from "../protocol/index.ts";
+import type { Effect, HookAnswer, HookEvent, HookSource, JsonObject, JsonValue } from "../protocol/index.ts";
 
 /** Maximum length of text from a hook that is shown to the model or the user. */
 const LONGEST_TEXT = 10_000;
+
+/** Maximum length of the text that replaces a result, the same as for results of tools. */
+const LONGEST_OUTPUT = 30_000;
 
 /** Exit code that a hook uses to block. */
 const BLOCKED = 2;
@@ -62,16 +65,46 @@ function readObject(event: HookEvent, value: JsonObject): HookAnswer {
     decision,
     reason,
     input: isObject(input) ? input : undefined,
+    output: event === "PostToolUse" ? outputIn(specific, value) : undefined,
     context: forModel || undefined,
     notice: textOf(value["systemMessage"]),
   };
 }
 
-/** Reads a decision. An unknown decision is treated as deny. */
+/**
+ * Reads a decision. `defer` leaves the decision to someone outside of the program, as an approval does. An unknown
+ * decision is treated as deny.
+ */
 function effectOf(value: unknown): Effect[] {
-  if (value === undefined || value === null || isObject(value) || value === "defer" || value === "") return [];
+  if (value === undefined || value === null || isObject(value) || value === "") return [];
   if (value === "allow" || value === "approve") return ["allow"];
-  return [value === "ask" ? "ask" : "deny"];
+  return [value === "ask" || value === "defer" ? "ask" : "deny"];
+}
+
+/** Returns the text that replaces a call's result. `updatedMCPToolOutput` is the earlier name. */
+function outputIn(...places: readonly JsonObject[]): string | undefined {
+  const given = places.flatMap((place) => [place["updatedToolOutput"], place["updatedMCPToolOutput"]]);
+  const output = given.find((value) => value !== undefined && value !== null);
+  if (output === undefined) return undefined;
+  // Providers reject empty texts.
+  return boundText(outputText(output), { maxCharacters: LONGEST_OUTPUT }).text.trim() || "(no output)";
+}
+
+/**
+ * Converts a result to text: a text, a list of blocks, an object with such a list as its `content`, or the output of a
+ * command. Anything else becomes JSON, because ignoring it would show the model what the hook wanted to replace.
+ */
+function outputText(value: JsonValue): string {
+  if (typeof value === "string") return value;
+  if (Array.isArray(value)) return value.map(outputText).join("\n");
+  if (!isObject(value)) return JSON.stringify(value);
+  const { type, text, content, stdout, stderr } = value;
+  if (type === "image") return "[image]";
+  if (typeof text === "string") return text;
+  if (typeof content === "string" || Array.isArray(content)) return outputText(content);
+  if (typeof stdout === "string")
+    return [stdout, stderr].filter((part) => typeof part === "string" && part !== "").join("\n");
+  return JSON.stringify(value);
 }
 
 function strictest(decisions: readonly Effect[]): Effect | undefined {
@@ -114,7 +147,7 @@ export interface SourcedAnswer {
 
 /**
  * Combines the answers of several hooks: the strictest decision with the reasons given by the hooks that made it, the
- * last changed input in configuration order, and all contexts and notices.
+ * last changed input and the last changed output in configuration order, and all contexts and notices.
  */
 export function foldAnswers(sourced: readonly SourcedAnswer[]): HookOutcome {
   const answers = sourced.map(({ answer }) => answer);
@@ -127,8 +160,33 @@ export function foldAnswers(sourced: readonly SourcedAnswer[]): HookOutcome {
     allowedBy: decision === "allow" ? (by.includes("user") ? "user" : (by[0] ?? "project")) : undefined,
     reason: joined(deciding.map(({ answer }) => answer.reason)),
     input: answers.findLast((answer) => answer.input !== undefined)?.input,
+    output: answers.findLast((answer) => answer.output !== undefined)?.output,
     context: joined(answers.map((answer) => answer.context)),
     notices: answers.flatMap(({ notice }) => notice ?? []),
+  };
+}
+
+/**
+ * Combines the outcomes of the same hooks for the names that a call's paths have. A denial or a question about one name
+ * holds for the call; an approval holds only if it is for every name.
+ */
+export function foldOutcomes(outcomes: readonly HookOutcome[]): HookOutcome {
+  const [first] = outcomes;
+  if (first !== undefined && outcomes.length === 1) return first;
+  const strict = strictest(outcomes.flatMap(({ decision }) => decision ?? []));
+  const isAllowed = outcomes.every(({ decision }) => decision === "allow");
+  const decision = strict === "allow" && !isAllowed ? undefined : strict;
+  const deciding = outcomes.filter((outcome) => decision !== undefined && outcome.decision === decision);
+  const allowedBy = deciding.find((outcome) => outcome.allowedBy !== "user")?.allowedBy ?? deciding[0]?.allowedBy;
+  return {
+    ran: Math.max(...outcomes.map(({ ran }) => ran)),
+    decision,
+    allowedBy,
+    reason: joined([...new Set(deciding.map(({ reason }) => reason))]),
+    input: outcomes.findLast(({ input }) => input !== undefined)?.input,
+    output: outcomes.findLast(({ output }) => output !== undefined)?.output,
+    context: joined([...new Set(outcomes.map(({ context }) => context))]),
+    notices: [...new Set(outcomes.flatMap(({ notices }) => notices))],
   };
 }
 

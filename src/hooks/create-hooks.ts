@@ -1,7 +1,8 @@
 import { describeError, isRecord, withTimeLimit } from "../lib/index.ts";
 import type { HookOutcome, HookScene, Hooks, WorkerSession } from "../ports/index.ts";
 import type { AgentId, HookAnswer, HookEvent, HookFacts, SessionId } from "../protocol/index.ts";
-import { failed, foldAnswers, readAnswer } from "./answers.ts";
+import { failed, foldAnswers, foldOutcomes, readAnswer } from "./answers.ts";
+import { factsForHooks, withoutUnchanged } from "./call-inputs.ts";
 import { type FunctionHook, type Hook, type HookFunctionAnswer, type HookInput, nameOf } from "./hook.ts";
 import { planHooks } from "./plan-hooks.ts";
 
@@ -35,14 +36,21 @@ function hooksOf(hooks: readonly Hook[], options: HooksOptions): Hooks {
     has: (event) => events.has(event),
     run: async (event, facts, scene): Promise<HookOutcome> => {
       const plan = planHooks(hooks, event, subjectOf(event, facts, scene));
-      const input = inputOf(event, facts, { ...scene, ...options });
-      const answers = await Promise.all(
-        plan.hooks.map(async (hook) => {
-          const { agentId, signal } = scene;
-          return { source: hook.source, answer: await runHook(hook, input, { agentId, signal, runCommand }) };
-        }),
-      );
-      const outcome = foldAnswers(answers);
+      const { agentId, signal } = scene;
+      const outcomes: HookOutcome[] = [];
+      for (const given of factsForHooks(facts, scene.input)) {
+        const input = inputOf(event, given, { ...scene, ...options });
+        const answers = await Promise.all(
+          plan.hooks.map(async (hook) => {
+            const answer = await runHook(hook, input, { agentId, signal, runCommand });
+            return { source: hook.source, answer: withoutUnchanged(answer, { given, original: facts }) };
+          }),
+        );
+        const outcome = foldAnswers(answers);
+        outcomes.push(outcome);
+        if (outcome.ran === 0 || outcome.decision === "deny" || outcome.input !== undefined) break;
+      }
+      const outcome = foldOutcomes(outcomes);
       return { ...outcome, notices: [...plan.notices, ...outcome.notices] };
     },
   };
@@ -104,7 +112,8 @@ interface HookContext {
 async function runHook(hook: Hook, input: HookInput, context: HookContext): Promise<HookAnswer> {
   const { agentId, signal, runCommand } = context;
   const seconds = Math.min(hook.timeoutSeconds ?? DEFAULT_SECONDS, LONGEST_SECONDS);
-  if (hook.kind === "function") return withTimeLimit(signal, seconds * 1_000, (own) => callFunction(hook, input, own));
+  if (hook.kind === "function")
+    return withTimeLimit(signal, seconds * 1_000, (own) => callFunction(hook, structuredClone(input), own));
   const { command, args, pluginRoot } = hook;
   const run = await runCommand(
     { agentId, command, args, pluginRoot, seconds, stdin: `${JSON.stringify(input)}\n` },
@@ -138,7 +147,7 @@ async function callFunction(hook: FunctionHook, input: HookInput, signal: AbortS
   }
 }
 
-const answerFields: readonly string[] = ["decision", "reason", "input", "context", "notice"];
+const answerFields: readonly string[] = ["decision", "reason", "input", "output", "context", "notice"];
 const decisions: readonly unknown[] = [undefined, "allow", "ask", "deny", "block"];
 
 /** Converts the answer from a function to the form that commands use. */
@@ -157,7 +166,8 @@ function answerProblem(answer: unknown): string | undefined {
   if (!isRecord(answer)) return "it must be an object or undefined";
   const unknown = Object.keys(answer).find((field) => !answerFields.includes(field));
   if (unknown !== undefined) return `unknown field ${unknown}; use ${answerFields.join(", ")}`;
-  const { decision } = answer;
+  const { decision, output } = answer;
+  if (output !== undefined && typeof output !== "string") return "output must be a string";
   return decisions.includes(decision)
     ? undefined
     : `decision must be allow, ask, deny or block, not ${JSON.stringify(decision)}`;

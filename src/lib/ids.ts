@@ -82,9 +82,9 @@ function randomText(length: number, random: IdSource["random"] = randomFillSync)
  * concatenations are identical.
  */
 export function hashTexts(texts: Iterable<string>): string {
-  const hash = createHash("sha256");
-  for (const text of texts) hash.update(`${text.length}:`).update(text);
-  return hash.digest("base64url").slice(0, 16);
+  let joined = "";
+  for (const text of texts) joined += `${text.length}:${text}`;
+  return createHash("sha256").update(joined).digest("base64url").slice(0, 16);
 }
 
 /** Returns the SHA-256 of bytes as hexadecimal digits. */

@@ -6,6 +6,7 @@ export { createDeferred, type Deferred } from "./async/deferred.ts";
 export { LONGEST_TIMER_MS, monotonic, withTimeLimit } from "./async/time.ts";
 export { describeError, errorCode, UserError } from "./errors.ts";
 export { AppendError, type AppendFile, openAppendFile } from "./files/append-file.ts";
+export { deleteTree, deleteTreeSync } from "./files/delete-tree.ts";
 export { FileCache } from "./files/file-cache.ts";
 export { type FileLock, lastOwner, lockOwner, tryLock, withFileLock } from "./files/file-lock.ts";
 export { compileGlob } from "./files/glob.ts";

@@ -1,5 +1,6 @@
-import { mkdirSync, readdirSync, rmSync, statSync, utimesSync } from "node:fs";
+import { mkdirSync, readdirSync, statSync, utimesSync } from "node:fs";
 import { join } from "node:path";
+import { deleteTreeSync } from "../lib/index.ts";
 import type { SessionId } from "../protocol/index.ts";
 import type { OpenRequest } from "./protocol.ts";
 
@@ -28,6 +29,6 @@ export function createSessionFiles(directory: string, name: string): SessionFile
       readdirSync(directory)
         .filter((each) => each.startsWith(prefix) && statSync(join(directory, each)).mtimeMs < time)
         .map((each) => each.slice(prefix.length)),
-    remove: (sessionId) => rmSync(pathOf(sessionId), { recursive: true, force: true }),
+    remove: (sessionId) => deleteTreeSync(pathOf(sessionId)),
   };
 }

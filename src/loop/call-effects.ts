@@ -1,4 +1,10 @@
-import { canonicalToolName, type JsonObject, type ToolCall, type ToolResult } from "../protocol/index.ts";
+import {
+  canonicalToolName,
+  type JsonObject,
+  type ToolCall,
+  type ToolFacts,
+  type ToolResult,
+} from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 
 /** What a call waits for or checks on. */
@@ -41,6 +47,25 @@ export function mayHaveChanged(state: CallState, result: ToolResult): boolean {
   if (editors.has(name)) return outcome !== "ok" && outcome !== "error";
   // If a resumable call had an effect, it started or resumed an agent. That case was handled above.
   return !(state.resumable || allOrNothing.has(name)) || outcome !== "error";
+}
+
+/**
+ * Adds facts to the result of a call that was started: what it may have done, if it was ended before its tool had
+ * finished, and that its command is proven to be read-only.
+ */
+export function withKnownFacts(result: ToolResult, state: CallState | undefined): ToolResult {
+  if (state === undefined) return result;
+  const isCut = result.outcome === "unknown" || result.outcome === "cancelled" || result.outcome === "timeout";
+  const facts = result.facts ?? (isCut ? possibleFacts(state.call) : undefined);
+  if (facts?.command === undefined || state.readsOnly === undefined) return { ...result, facts };
+  return { ...result, facts: { ...facts, command: { ...facts.command, readsOnly: true } } };
+}
+
+function possibleFacts(call: ToolCall): ToolFacts | undefined {
+  const { command, file_path, notebook_path: path = file_path } = inputOf(call);
+  const name = canonicalToolName(call.name);
+  if (name === "Bash" && typeof command === "string") return { command: { command, exitCode: null } };
+  return editors.has(name) && typeof path === "string" ? { mayHaveChanged: [path] } : undefined;
 }
 
 /** Returns what the call waits for. Undefined if the call is not a wait. */

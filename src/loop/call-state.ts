@@ -1,4 +1,13 @@
-import type { AgentId, CallId, RunId, ToolCall, ToolResult, ToolResultBlock, UserReply } from "../protocol/index.ts";
+import type {
+  AgentId,
+  CallId,
+  RunId,
+  ToolCall,
+  ToolResult,
+  ToolResultBlock,
+  UserBlock,
+  UserReply,
+} from "../protocol/index.ts";
 
 export interface CallState {
   readonly call: ToolCall;
@@ -47,6 +56,35 @@ function resultBlock({ call, result }: CallState): ToolResultBlock {
     content: result?.content ?? [],
     isError: result?.outcome !== "ok",
   };
+}
+
+/**
+ * Returns the calls and their results as text and images, for a conversation that no longer contains the response with
+ * the calls.
+ */
+export function toldCalls(calls: readonly CallState[]): readonly UserBlock[] {
+  if (calls.length === 0) return [];
+  const told = calls.flatMap(({ call, result }): UserBlock[] => {
+    const outcome = result?.outcome ?? "cancelled";
+    const begin = `<call tool="${call.name}"${outcome === "ok" ? "" : ` outcome="${outcome}"`}>\n${escapeCalls(call.inputJson)}\n</call>`;
+    const content = (result?.content ?? []).map((block) =>
+      block.type === "text" ? { ...block, text: escapeCalls(block.text) } : block,
+    );
+    return [text(`${begin}\n<result>`), ...content, text("</result>")];
+  });
+  return [
+    text("[Your newest calls and their results, which you have not seen yet. They are not a new request.]"),
+    ...told,
+  ];
+}
+
+function text(value: string): UserBlock {
+  return { type: "text", text: value };
+}
+
+/** Escapes text that would begin or end a call or a result. */
+function escapeCalls(value: string): string {
+  return value.replace(/<(?=\/?(?:call|result)\b)/gi, "&lt;");
 }
 
 /**

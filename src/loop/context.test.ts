@@ -1,7 +1,16 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { type DurableEvent, type Message, noUsage, type Usage } from "../protocol/index.ts";
-import { estimated, expectedTokens, fold, initialState, type LoopState, next, userTurn } from "./index.ts";
+import {
+  estimated,
+  expectedTokens,
+  fold,
+  initialState,
+  type LoopState,
+  mostExpectedTokens,
+  next,
+  userTurn,
+} from "./index.ts";
 
 const started: DurableEvent = {
   type: "run.started",
@@ -51,6 +60,42 @@ const foldAll = (events: readonly DurableEvent[], from: LoopState = initialState
 const words = (tokens: number): string => "abcdefg ".repeat(Math.ceil((tokens * 3.6) / 8));
 const limits = { compactAt: 1_000, headTokens: 100 };
 const expected = (state: LoopState): number => expectedTokens(state.context, limits, userTurn(state));
+
+describe("the upper estimate of a request", () => {
+  const most = ({ context }: LoopState): number => mostExpectedTokens(context, { headTokens: 0 }, undefined);
+  const counted = foldAll([started, prompt("go"), requested(1), answer(1, { inputTokens: 900, outputTokens: 100 })]);
+  const fork = (kind: "fork" | "context"): DurableEvent => ({
+    type: "agent.created",
+    sessionId: "s",
+    cwd: "/",
+    version: "1",
+    serializer: 1,
+    agentId: "a1",
+    agentType: "fork",
+    description: "look",
+    parent: { agentId: "main", callId: "c" },
+    depth: 1,
+    fork: { kind, agentId: "main", line: "1", hash: "h", calls: [], tokens: 1_000 },
+  });
+
+  it("is exact for what the model has counted", () => {
+    expect(most(counted)).toBe(1_000);
+    expect(most(foldAll([started], counted))).toBe(1_000);
+    expect(most(foldAll([fork("fork"), started]))).toBe(1_000);
+  });
+
+  it.each([
+    ["a compaction", [compacted(1_000)], counted],
+    ["another model has taken over", [{ ...started, model: "m2" }], counted],
+    ["another provider has taken over", [{ ...started, provider: "p2" }], counted],
+    ["an agent with its own head inherited the messages", [fork("context"), started], initialState],
+  ])("has a margin for all tokens after %s, until the model counts them", (_, events, from) => {
+    const state = foldAll(events, from);
+    expect(most(state)).toBe(1_800);
+    const next = [requested(2), answer(2, { inputTokens: 1_100, outputTokens: 100 })];
+    expect(most(foldAll(next, state))).toBe(1_200);
+  });
+});
 
 describe("the size of the context", () => {
   it("is computed exactly, no matter what was added or how the provider counts", () => {

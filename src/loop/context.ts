@@ -1,5 +1,5 @@
 import { createCalibration, estimateTokens } from "../lib/index.ts";
-import type { AssistantBlock, EventOf, Message, UserBlock } from "../protocol/index.ts";
+import type { AssistantBlock, EventOf, ForkOrigin, Message, UserBlock } from "../protocol/index.ts";
 
 /** Size of a conversation in the context window, according to the journal. */
 export interface ContextState {
@@ -10,6 +10,10 @@ export interface ContextState {
    * counted anything yet, and the head is not included.
    */
   readonly basis: "none" | "estimate" | "count";
+  /** Model in use, with its provider; undefined before the first run. */
+  readonly model: string | undefined;
+  /** Whether the model in use has counted `tokens`, rather than another model or an estimate after a compaction. */
+  readonly isExact: boolean;
   /** Messages that requests have added since the newest response. Their size is computed on demand. */
   readonly added: readonly Message[];
   /** Whether the request in progress extends a conversation whose tokens the provider has counted. */
@@ -36,6 +40,8 @@ export interface ContextLimits {
 export const emptyContext: ContextState = {
   tokens: 0,
   basis: "none",
+  model: undefined,
+  isExact: false,
   added: [],
   counted: false,
   seen: [],
@@ -92,8 +98,8 @@ export function expectedTokens(
 }
 
 /**
- * Returns an upper estimate of the next request's tokens. Text that the provider has not counted is weighted almost
- * twice as much as usual, because tokenizers differ and some text is dense.
+ * Returns an upper estimate of the next request's tokens. Text that the model has not counted is weighted almost twice
+ * as much as usual, because tokenizers differ and some text is dense.
  */
 export function mostExpectedTokens(
   context: ContextState,
@@ -101,8 +107,9 @@ export function mostExpectedTokens(
   turn: Message | undefined,
 ): number {
   const head = context.basis === "none" ? headTokens : 0;
-  const uncounted = context.added.reduce((sum, message) => sum + sizeOf(message), head + sizeOf(turn));
-  return Math.ceil(context.tokens + uncounted * UNCOUNTED_MARGIN);
+  const counted = context.isExact ? context.tokens : 0;
+  const added = context.added.reduce((sum, message) => sum + sizeOf(message), head + sizeOf(turn));
+  return Math.ceil(counted + (context.tokens - counted + added) * UNCOUNTED_MARGIN);
 }
 
 const UNCOUNTED_MARGIN = 1.8;
@@ -125,9 +132,19 @@ function weighed(message: Message | undefined, weigh: Weigh): number {
 
 type Weigh = (text: string) => number;
 
-/** Clears overflows from the last run, because the next run may use another model. */
-export function restarted(context: ContextState): ContextState {
-  return { ...context, overflow: undefined, overflowed: false };
+/** Called at the start of a run, which may use another model. Clears overflows from the last run. */
+export function restarted(
+  context: ContextState,
+  run: Pick<EventOf<"run.started">, "provider" | "model">,
+): ContextState {
+  const model = `${run.provider}/${run.model}`;
+  const isExact = context.isExact && (context.model === undefined || context.model === model);
+  return { ...context, model, isExact, overflow: undefined, overflowed: false };
+}
+
+/** Called for an agent that continues a conversation. Only a fork has the same model and head as its parent. */
+export function inherited(context: ContextState, { kind, tokens }: ForkOrigin): ContextState {
+  return tokens === undefined ? context : { ...context, tokens, basis: "estimate", isExact: kind === "fork" };
 }
 
 export function requested(context: ContextState, turn: Message | undefined): ContextState {
@@ -148,7 +165,7 @@ export function answered(context: ContextState, { usage, message }: EventOf<"mod
   const gained = context.counted ? input - context.tokens : 0;
   const seen =
     gained > 0 ? [...context.seen.slice(1 - REMEMBERED), { turn: context.added[0], tokens: gained }] : context.seen;
-  return { ...settled, tokens: input + usage.outputTokens, basis: "count", seen };
+  return { ...settled, tokens: input + usage.outputTokens, basis: "count", isExact: true, seen };
 }
 
 export function failed(context: ContextState, { error, partial }: EventOf<"model.failed">): ContextState {
@@ -167,6 +184,7 @@ export function compacted(
     ...context,
     tokens: Math.max(0, after - estimated(context, sizeOf(turn))),
     basis: "estimate",
+    isExact: false,
     added: [],
     counted: false,
     floor: after,

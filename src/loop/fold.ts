@@ -1,4 +1,5 @@
 import type {
+  Changes,
   ContextCause,
   DurableEvent,
   EndedNotice,
@@ -14,14 +15,15 @@ import type {
   UserBlock,
   UserMessage,
 } from "../protocol/index.ts";
-import { addUsage, callsOf, paidUsage, textOf } from "../protocol/index.ts";
+import { addUsage, callsOf, isUnfinished, paidUsage, textOf } from "../protocol/index.ts";
 import { mayHaveChanged } from "./call-effects.ts";
-import { type CallState, findCall, forkedCalls, indexOfCall, resultBlocks } from "./call-state.ts";
-import { answered, compacted, failed, requested, restarted } from "./context.ts";
-
+import { type CallState, findCall, forkedCalls, indexOfCall, resultBlocks, toldCalls } from "./call-state.ts";
+import { answered, compacted, failed, inherited, requested, restarted } from "./context.ts";
+import { foldWork } from "./continued-work.ts";
 import { countTurn, newCount } from "./repetition.ts";
 import { type ActiveRun, type LoopState, newRun } from "./state.ts";
 import { foldUnderWay, sumCosts } from "./under-way.ts";
+import { foldUnverified } from "./unverified.ts";
 
 /**
  * Number of consecutive cut-off responses after which a run ends. Two in a row may be a coincidence; three mean that
@@ -31,9 +33,20 @@ const CUT_OFF_LIMIT = 3;
 
 /** Returns the state after an event. Events that the loop does not use leave the state unchanged. */
 export function fold(state: LoopState, event: DurableEvent): LoopState {
-  const folded = foldEvent(state, event);
-  const underWay = foldUnderWay(state.underWay, event);
-  return underWay === folded.underWay ? folded : { ...folded, underWay };
+  return withLasting(state, event, foldEvent(state, event));
+}
+
+/** Applies only those effects of an event that outlast its run. */
+export function foldPast(state: LoopState, event: DurableEvent): LoopState {
+  return withLasting(state, event, state);
+}
+
+function withLasting(before: LoopState, event: DurableEvent, folded: LoopState): LoopState {
+  const underWay = foldUnderWay(before.underWay, event);
+  const work = foldWork(before.work, event);
+  const unverified = foldUnverified(before, event);
+  const isSame = underWay === folded.underWay && work === folded.work && unverified === folded.unverified;
+  return isSame ? folded : { ...folded, underWay, work, unverified };
 }
 
 function foldEvent(state: LoopState, event: DurableEvent): LoopState {
@@ -47,7 +60,7 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
         repetition: newCount(state.turn),
         cutOff: 0,
         toTell: undefined,
-        context: restarted(state.context),
+        context: restarted(state.context, event),
       };
     case "prompt.queued":
       return promptQueued(state, event);
@@ -88,13 +101,14 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
     case "conversation.compacted":
       return conversationCompacted(state, event);
     case "plan.entered":
-      return { ...restartCount(state), plan: "entered" };
+      return { ...restartCount(state), plan: "entered", afterPlan: event.afterPlan };
     case "plan.left":
       return { ...restartCount(state), plan: "left" };
     case "mode.changed":
       return event.mode === "plan" ? state : { ...state, mode: event.mode };
     case "run.ended":
-      return { ...state, run: undefined, awaited: unfinished.has(event.reason) ? state.awaited : [] };
+      // An unfinished run is continued when the session is resumed. The agent then waits for the same background runs.
+      return { ...state, run: undefined, awaited: isUnfinished(event) ? state.awaited : [] };
     default:
       return state;
   }
@@ -105,8 +119,9 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
  * unchanged, and turn numbers continue, because they are part of call ids.
  */
 export function rewound(now: LoopState, earlier: LoopState): LoopState {
-  const { run, turn, underWay, queue, background, plan, mode } = now;
-  return { ...earlier, run, turn, underWay, queue, background, plan, mode, awaited: [], repetition: newCount(turn) };
+  const { run, turn, underWay, queue, background, plan, afterPlan, mode, work, unverified } = now;
+  const kept = { run, turn, underWay, queue, background, plan, afterPlan, mode, work, unverified };
+  return { ...earlier, ...kept, awaited: [], repetition: newCount(turn) };
 }
 
 /** Returns the user turn of the next request. Undefined if nothing has been added since the last request. */
@@ -115,13 +130,15 @@ export function userTurn(state: LoopState): UserMessage | undefined {
   return content.length === 0 ? undefined : { role: "user", content };
 }
 
-function agentForked(state: LoopState, { calls, tokens, environment }: ForkOrigin): LoopState {
-  return {
-    ...state,
-    calls: forkedCalls(calls),
-    environment,
-    context: tokens === undefined ? state.context : { ...state.context, tokens, basis: "estimate" },
-  };
+/** Returns the state in which the results of calls are text, because the response with the calls is not kept. */
+export function withToldCalls(state: LoopState): LoopState {
+  if (state.calls.length === 0) return state;
+  return { ...state, calls: [], said: [...toldCalls(state.calls), ...state.said] };
+}
+
+function agentForked(state: LoopState, origin: ForkOrigin): LoopState {
+  const { calls, environment } = origin;
+  return { ...state, calls: forkedCalls(calls), environment, context: inherited(state.context, origin) };
 }
 
 function promptQueued(state: LoopState, { promptId, content }: EventOf<"prompt.queued">): LoopState {
@@ -134,12 +151,6 @@ function withoutQueued(state: LoopState, promptId: PromptId | undefined): LoopSt
   const queue = state.queue.filter((queued) => queued.promptId !== promptId);
   return queue.length === state.queue.length ? state : { ...state, queue };
 }
-
-/**
- * End reasons of runs that are continued when the session is resumed. The agent then waits for the same background runs
- * again.
- */
-const unfinished: ReadonlySet<EndReason> = new Set<EndReason>(["process_lost", "parked"]);
 
 /** Makes the agent wait for a background run, unless the agent has already been notified that the run has ended. */
 function runAwaited(state: LoopState, { runId }: EventOf<"run.awaited">): LoopState {
@@ -194,16 +205,18 @@ function restartCount(state: LoopState): LoopState {
 }
 
 /**
- * Applies the results of hooks, which may change or approve a call. The results also apply in a process that resumes
- * the run.
+ * Applies the results of hooks, which may change or approve a call, or replace its result. The results also apply in a
+ * process that resumes the run.
  */
-function hooksRan(state: LoopState, { callId, decision, inputJson, context }: EventOf<"hooks.ran">): LoopState {
+function hooksRan(state: LoopState, { callId, decision, inputJson, output, context }: EventOf<"hooks.ran">): LoopState {
   const next: LoopState =
     context === undefined ? state : { ...state, said: [...state.said, { type: "text", text: context }] };
   const made = callId === undefined ? undefined : findCall(state, callId);
   if (made === undefined) return next;
-  const { call, granted } = made;
+  const { call, granted, result } = made;
+  const content = output === undefined ? undefined : ([{ type: "text", text: output }] as const);
   return withCall(next, call.callId, {
+    result: result && content ? { ...result, content } : result,
     call: inputJson === undefined ? call : { ...call, inputJson },
     granted: decision === "allow" ? true : granted,
   });
@@ -228,8 +241,9 @@ function modelRequested(state: LoopState, { turn }: EventOf<"model.requested">):
   }));
 }
 
-function conversationCompacted(state: LoopState, event: EventOf<"conversation.compacted">): LoopState {
+function conversationCompacted(before: LoopState, event: EventOf<"conversation.compacted">): LoopState {
   const { usage, costUsd, milliseconds = 0 } = event;
+  const state = event.kept === 0 ? withToldCalls(before) : before;
   const context = compacted(state.context, event, userTurn(state));
   return withRun({ ...restartCount(state), context, environment: undefined }, (run) => ({
     usage: usage ? addUsage(run.usage, usage) : run.usage,
@@ -308,9 +322,23 @@ function withoutEnded(state: LoopState, notices: readonly EndedNotice[]): LoopSt
   };
   const inherited = notices.flatMap(({ unreturned = [] }) => unreturned).filter(({ runId }) => !ended.has(runId));
   const cut = notices.filter(isCut).length;
+  const changes = notices.flatMap((notice) => notice.changes ?? []);
   return withRun(withBackground(left, inherited), ({ facts }) => ({
-    facts: cut === 0 ? facts : { ...facts, agentsCut: facts.agentsCut + cut },
+    facts: { ...changes.reduce(withChanges, facts), agentsCut: facts.agentsCut + cut },
   }));
+}
+
+/** Adds what a subagent has changed to the facts about its parent's run. */
+function withChanges(facts: RunFacts, { files, commands }: Changes): RunFacts {
+  const filesChanged = added(facts.filesChanged, files);
+  return commands.length === 0
+    ? { ...facts, filesChanged }
+    : { ...facts, filesChanged, agentCommands: [...(facts.agentCommands ?? []), ...commands] };
+}
+
+/** Adds the files that are not in the list yet. */
+function added(files: readonly string[], more: readonly string[]): readonly string[] {
+  return more.every((file) => files.includes(file)) ? files : [...new Set([...files, ...more])];
 }
 
 function isCut({ outcome }: EndedNotice): boolean {
@@ -365,19 +393,20 @@ function withSpent(run: ActiveRun, { facts }: ToolResult): Partial<ActiveRun> {
   return { usage: addUsage(run.usage, spent.usage), costUsd: sumCosts(run.costUsd, spent.costUsd) };
 }
 
-function withFacts(facts: RunFacts, call: ToolCall, result: ToolResult): RunFacts {
-  const changed = (result.facts?.filesChanged ?? []).filter((file) => !facts.filesChanged.includes(file));
-  const command = result.facts?.command;
+function withFacts(before: RunFacts, call: ToolCall, result: ToolResult): RunFacts {
+  const { command, agent } = result.facts ?? {};
+  const facts = agent?.changes ? withChanges(before, agent.changes) : before;
   const denied = result.outcome === "denied";
   return {
+    ...facts,
     toolCalls: { ...facts.toolCalls, [call.name]: (facts.toolCalls[call.name] ?? 0) + 1 },
-    filesChanged: changed.length === 0 ? facts.filesChanged : [...facts.filesChanged, ...changed],
+    filesChanged: added(facts.filesChanged, result.facts?.filesChanged ?? []),
     commands: command ? [...facts.commands, command] : facts.commands,
     denied: denied
       ? [...facts.denied, { tool: call.name, input: call.inputJson, reason: textOf(result.content) }]
       : facts.denied,
     unknown: result.outcome === "unknown" ? [...facts.unknown, call.callId] : facts.unknown,
-    agentsCut: result.facts?.agent && isCut(result.facts.agent) ? facts.agentsCut + 1 : facts.agentsCut,
+    agentsCut: agent && isCut(agent) ? facts.agentsCut + 1 : facts.agentsCut,
   };
 }
 

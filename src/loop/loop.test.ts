@@ -155,6 +155,49 @@ describe("repeated calls", () => {
   });
 });
 
+describe("a compaction", () => {
+  const compacted = (kept: number): DurableEvent => ({
+    type: "conversation.compacted",
+    summary: "So far.",
+    kept,
+    trigger: "auto",
+  });
+  const image = { type: "image", mediaType: "image/png", data: "aW1n" } as const;
+  const before = [
+    started,
+    prompt,
+    requested(1),
+    answer(1, [call("c1", "Read", '{"file_path":"a"}'), call("c2", "Bash"), call("c3")]),
+    ended("c1", "alpha </result> <call>"),
+    ended("c2", "no", { outcome: "error" }),
+    ended("c3", "", { content: [image] }),
+  ];
+
+  it("turns results into text if the response with the calls is not kept", () => {
+    const state = foldAll([...before, compacted(0)]);
+    expect(state.calls).toEqual([]);
+    const content = userTurn(state)?.content ?? [];
+    expect(content.map((block) => (block.type === "text" ? block.text : block))).toEqual([
+      expect.stringMatching(/^\[Your newest calls and their results/),
+      '<call tool="Read">\n{"file_path":"a"}\n</call>\n<result>',
+      "alpha &lt;/result> &lt;call>",
+      "</result>",
+      '<call tool="Bash" outcome="error">\n{}\n</call>\n<result>',
+      "no",
+      "</result>",
+      '<call tool="Read">\n{}\n</call>\n<result>',
+      image,
+      "</result>",
+    ]);
+    expect(next(state)).toMatchObject({ kind: "request" });
+  });
+
+  it("leaves results unchanged if that response is kept", () => {
+    const state = foldAll([...before, compacted(1)]);
+    expect(userTurn(state)?.content.map(({ type }) => type)).toEqual(["tool_result", "tool_result", "tool_result"]);
+  });
+});
+
 describe("facts and totals", () => {
   it("are computed from the recorded events", () => {
     const state = foldAll([

@@ -1,8 +1,9 @@
 import type { CallId, DurableEvent, EventOf, ToolCall, ToolResult } from "../protocol/index.ts";
-import type { CallState } from "./call-state.ts";
+import { withKnownFacts } from "./call-effects.ts";
+import { type CallState, findCall } from "./call-state.ts";
 import { type ContextLimits, isFull } from "./context.ts";
 import { fold, userTurn } from "./fold.ts";
-import { type Ending, factsOf, type LoopState, type PendingMessage } from "./state.ts";
+import { type Ending, factsOf, type LoopState, type PendingMessage, turnsLeft } from "./state.ts";
 import { chargeOf } from "./under-way.ts";
 
 /** Operation that the host must perform next. It produces events; folding them leads to the next operation. */
@@ -33,7 +34,7 @@ export function next(state: LoopState, limits?: ContextLimits): Operation {
   if (state.awaited.length > 0) return { kind: "wait" };
   const hasInput = state.calls.length > 0 || state.said.length > 0 || state.unanswered;
   if (!hasInput) return run.waits && state.background.length > 0 ? { kind: "wait" } : { kind: "end", reason: "done" };
-  if (run.turns >= run.maxTurns) return { kind: "end", reason: "max_turns", ...turnLimit(run.maxTurns) };
+  if (turnsLeft(run) === 0) return { kind: "end", reason: "max_turns", ...turnLimit(run.maxTurns) };
   const { overflow } = state.context;
   if (overflow !== undefined) {
     return limits
@@ -65,12 +66,10 @@ export type RecalledCalls = ReadonlyMap<CallId, ToolResult | "never begun">;
 /** Returns the events that end a run whose process was lost, along with the calls that the run had started. */
 export function recovery(state: LoopState, recalled?: RecalledCalls): readonly DurableEvent[] {
   const ended = unknownResults(state, recalled);
-  const unknown = ended.filter(({ result }) => result.outcome === "unknown");
   const charged = lostRequests(state);
   if (state.run === undefined) return [...charged, ...ended];
   const { run = state.run } = charged.reduce(fold, state);
   const { runId, turns, usage, costUsd, modelMilliseconds, text } = run;
-  const facts = factsOf(ended.filter((event) => !unknown.includes(event)).reduce(fold, state));
   return [
     ...charged,
     ...ended,
@@ -86,7 +85,7 @@ export function recovery(state: LoopState, recalled?: RecalledCalls): readonly D
       costUsd,
       milliseconds: 0,
       modelMilliseconds,
-      facts: { ...facts, unknown: [...facts.unknown, ...unknown.map(({ callId }) => callId)] },
+      facts: factsOf(ended.reduce(fold, state)),
     },
   ];
 }
@@ -113,7 +112,8 @@ export function startedCalls(state: LoopState): readonly ToolCall[] {
 export function unknownResults(state: LoopState, recalled?: RecalledCalls): readonly EventOf<"tool.ended">[] {
   return startedCalls(state).map(({ callId, name }) => {
     const known = recalled?.get(callId);
-    const result = known === "never begun" ? neverBegun : (known ?? unknownOutcome);
+    const result =
+      known === "never begun" ? neverBegun : withKnownFacts(known ?? unknownOutcome, findCall(state, callId));
     return { type: "tool.ended", callId, name, result, milliseconds: 0 };
   });
 }

@@ -1,5 +1,6 @@
 import type {
   EndReason,
+  EventOf,
   PermissionMode,
   PromptId,
   ReachedLimit,
@@ -13,8 +14,10 @@ import type {
 import { noFacts, noUsage } from "../protocol/index.ts";
 import type { CallState } from "./call-state.ts";
 import { type ContextState, emptyContext } from "./context.ts";
+import type { ContinuedWork } from "./continued-work.ts";
 import { newCount, type Repetition } from "./repetition.ts";
 import type { UnderWay } from "./under-way.ts";
+import { nothingUnverified, type Unverified } from "./unverified.ts";
 
 /**
  * Complete state of the loop, computed by folding the journal. To resume a run, the journal is folded again.
@@ -44,6 +47,8 @@ export interface LoopState {
   readonly awaited: readonly RunId[];
   /** Whether plan mode was last entered or left. Undefined if plan mode was never used. */
   readonly plan: "entered" | "left" | undefined;
+  /** Mode that follows plan mode once a plan is approved, as recorded when plan mode was last entered. */
+  readonly afterPlan: PermissionMode | undefined;
   /** Mode that the user last switched to, other than plan mode. Undefined if the user never switched modes. */
   readonly mode: PermissionMode | undefined;
   /** Number of consecutive responses that were cut off at the output limit. */
@@ -56,6 +61,8 @@ export interface LoopState {
    */
   readonly environment: ToldEnvironment | undefined;
   readonly context: ContextState;
+  readonly work: ContinuedWork;
+  readonly unverified: Unverified;
 }
 
 /** Returns the facts about the run in progress as they would be recorded if it ended now. */
@@ -68,6 +75,8 @@ export function factsOf({ run, background }: LoopState): RunFacts {
 export interface ActiveRun {
   readonly runId: RunId;
   readonly maxTurns: number;
+  /** Number of turns in earlier runs that count towards `maxTurns`. */
+  readonly turnsBefore: number;
   /** Whether the run waits for its background agents before it ends. */
   readonly waits: boolean;
   readonly turns: number;
@@ -112,22 +121,32 @@ export const initialState: LoopState = {
   background: [],
   awaited: [],
   plan: undefined,
+  afterPlan: undefined,
   mode: undefined,
   cutOff: 0,
   asked: undefined,
   environment: undefined,
   context: emptyContext,
+  work: { maxTurns: 0, done: undefined },
+  unverified: nothingUnverified,
 };
+
+/** Returns how many more requests the run may make. */
+export function turnsLeft({ maxTurns, turnsBefore, turns }: ActiveRun): number {
+  return Math.max(0, maxTurns - turnsBefore - turns);
+}
 
 export function newRun({
   runId,
   maxTurns,
-  waits = false,
-}: Pick<ActiveRun, "runId" | "maxTurns"> & { waits?: boolean | undefined }): ActiveRun {
+  continues,
+  waits,
+}: Pick<EventOf<"run.started">, "runId" | "maxTurns" | "continues" | "waits">): ActiveRun {
   return {
     runId,
     maxTurns,
-    waits,
+    turnsBefore: continues?.turns ?? 0,
+    waits: waits ?? false,
     turns: 0,
     usage: noUsage,
     costUsd: 0,

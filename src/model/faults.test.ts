@@ -280,10 +280,15 @@ describe.each(dialects)("damaged streams, %s", (dialect) => {
 
 describe("a slow server", () => {
   it("is not treated as silent, and neither is a request that waits for its connection", async () => {
-    const content = [{ text: Array.from({ length: 8 }, () => "all in all longer than a second ") }];
-    const server = await serve({ script: [{ content, fault: { kind: "slow", msPerByte: 1 } }, { content: "quick" }] });
+    const pacing = { chunkMs: 300, chunkCharacters: 10 };
+    const server = await serve({
+      script: [
+        { content: "This response, all in all, takes longer than the limit for silence.", pacing },
+        { content: "quick" },
+      ],
+    });
     const connections = connectionsForTest({ maxConnections: 1 });
-    const caller = callerFor(server.url, "anthropic", { idleMs: 1_000, connections });
+    const caller = callerFor(server.url, "anthropic", { idleMs: 1_500, connections });
     const [slow, waiting] = await Promise.all([caller.call(), caller.call()]);
     expect(slow.outcome.ok).toBe(true);
     expect(waiting.outcome).toMatchObject({ ok: true, message: { content: [{ text: "quick" }] } });

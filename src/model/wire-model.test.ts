@@ -1,4 +1,6 @@
 import { describe, expect, it } from "vitest";
+import type { ModelRequest } from "../ports/index.ts";
+import { type Fault, messagesOf } from "../testing/index.ts";
 import { callerFor, type Dialect, promptOf, serve, testKey, textDeltas } from "./wire.test-support.ts";
 
 const dialects: readonly Dialect[] = ["anthropic", "openai"];
@@ -131,5 +133,41 @@ describe("features that only one dialect has", () => {
     const [thinking] = call.outcome.ok ? call.outcome.message.content : [];
     expect(thinking).toHaveProperty("signature", expect.stringMatching(/.+/));
     expect(call.progress).toContainEqual({ type: "thinking.delta", text: "Let me" });
+  });
+});
+
+describe("thinking that the provider refuses", () => {
+  const message = "The block is bound to a different conversation.";
+  const refusal: Fault = { kind: "status", status: 400, message };
+  const bare = promptOf("without thinking");
+
+  it("is left out of a second attempt, which is not charged for the first", async () => {
+    const server = await serve({ script: [{ reply: { content: "yes" }, faults: [refusal] }] });
+    const { outcome, progress } = await callerFor(server.url, "anthropic").call({ withoutThinking: async () => bare });
+    expect(outcome).toMatchObject({ ok: true, message: { content: [{ type: "text", text: "yes" }] } });
+    expect(outcome).not.toHaveProperty("lostUsage");
+    expect(progress[0]).toMatchObject({ type: "retried", retry: { attempt: 1, delayMs: 0, status: 400 } });
+    expect(server.requests.map((request) => messagesOf(request)[0]?.text)).toEqual(["hello", "without thinking"]);
+    server.assertDone();
+  });
+
+  it("does not hide what an earlier attempt has cost", async () => {
+    const faults: Fault[] = [{ kind: "close", afterBytes: 900 }, refusal];
+    const server = await serve({ script: [{ reply: { content: "yes".repeat(300) }, faults }] });
+    const { outcome } = await callerFor(server.url, "anthropic").call({ withoutThinking: async () => bare });
+    expect(outcome).toMatchObject({ ok: true, lostUsage: { outputTokens: expect.any(Number) } });
+    expect(server.requests).toHaveLength(3);
+  });
+
+  it.each<[string, number, Partial<ModelRequest>]>([
+    ["the provider refuses the second attempt too", 2, { withoutThinking: async () => bare }],
+    ["the prompt has no thinking", 1, { withoutThinking: async () => undefined }],
+    ["the caller can't leave it out", 1, {}],
+  ])("is an error if %s", async (_, requests, request) => {
+    const server = await serve({ script: () => ({ content: "", fault: refusal }) });
+    const { outcome } = await callerFor(server.url, "anthropic").call(request);
+    expect(outcome).toMatchObject({ ok: false, error: { code: "thinking_refused", status: 400 } });
+    expect(outcome.ok ? "" : outcome.error.message).toMatch(/refused the thinking.*Start a new session/);
+    expect(server.requests).toHaveLength(requests);
   });
 });

@@ -70,17 +70,16 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   const lost = createLost();
   const send = sender(wire, request);
   const schemas = createSchemaFallback(wire, request);
-  let { maxTokens } = request;
+  let { maxTokens, prompt, withoutThinking } = request;
   for (let tries = 1; ; tries += 1) {
-    emit({ type: "waiting", for: "rateLimit" });
-    const pass = await limiter.enter(ticket, signal);
+    const pass = await limiter.enter(ticket, signal, () => emit({ type: "waiting", for: "rateLimit" }));
     if (pass === undefined) return lost.aborted();
-    emit({ type: "sent" });
     const received = countReceived(emit);
     const reader = readerFor(wire, request, received.emit);
     let progress: Progress = "unsent";
-    const end = await sendOnce(pass, () =>
-      send(reader, maxTokens, {
+    const end = await sendOnce(pass, () => {
+      emit({ type: "sent" });
+      const options = {
         answerSchema: schemas.current(),
         onSent: () => {
           if (progress === "unsent") progress = "sent";
@@ -89,24 +88,30 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
           progress = "accepted";
           pass.taken();
         },
-      }),
-    );
+      };
+      return send(reader, { prompt, maxTokens }, options);
+    });
     if (end.kind === "complete") {
       pass.leave({ kind: "answered" });
       schemas.answered();
       return lost.before(reader.answer());
     }
-    const spent = isBilled(progress, end)
-      ? usageOf(reader, { characters: received.characters(), prompt: request.prompt })
-      : undefined;
+    const attempt = { characters: received.characters(), request: { ...request, prompt } };
+    const spent = isBilled(progress, end) ? usageOf(reader, attempt) : undefined;
     lost.add(reader.partial(), spent);
     if (end.kind !== "failed") {
       pass.leave({ kind: "failed" });
       return lost.aborted();
     }
-    const decision = schemas.isRefused(end.failure)
-      ? { again: true as const, delayMs: 0, maxAttempts: tries + 1 }
-      : decideRetry(end.failure, { attempt: tries, policy, random });
+    const bare = end.failure.error.code === "thinking_refused" ? await withoutThinking?.() : undefined;
+    if (bare) {
+      prompt = bare;
+      withoutThinking = undefined;
+    }
+    const decision =
+      bare || schemas.isRefused(end.failure)
+        ? { again: true as const, delayMs: 0, maxAttempts: tries + 1 }
+        : decideRetry(end.failure, { attempt: tries, policy, random });
     if (!decision.again) {
       pass.leave({ kind: "failed" });
       return lost.outcome(decision.failure.error);
@@ -145,11 +150,11 @@ async function sendOnce(pass: Pass, send: () => Promise<AttemptEnd>): Promise<At
 
 function sender(
   wire: Wire,
-  { prompt, signal }: ModelRequest,
-): (reader: AnswerReader, maxTokens: number, on: SendOptions) => Promise<AttemptEnd> {
+  { signal }: ModelRequest,
+): (reader: AnswerReader, request: Pick<ModelRequest, "prompt" | "maxTokens">, on: SendOptions) => Promise<AttemptEnd> {
   const { options, info, url, connections } = wire;
   const { provider, clock, idleMs = 300_000, totalMs = 7_200_000, maxAnswerBytes = 32_000_000 } = options;
-  return async (reader, maxTokens, { answerSchema, ...on }) => {
+  return async (reader, { prompt, maxTokens }, { answerSchema, ...on }) => {
     const body = prompt.body(provider.dialect, maxTokens, answerSchema);
     const headers = {
       "content-type": "application/json",
@@ -221,13 +226,14 @@ const CHARACTERS_PER_TOKEN = 4;
  */
 function usageOf(
   reader: AnswerReader,
-  { characters, prompt }: { readonly characters: number; readonly prompt: ModelRequest["prompt"] },
+  { characters, request }: { readonly characters: number; readonly request: ModelRequest },
 ): Usage {
   const reported = reader.usage();
   const received = Math.ceil(characters / CHARACTERS_PER_TOKEN);
   const inputTokens = () => {
+    const { prompt, promptTokens = 0 } = request;
     const bytes = prompt.body(prompt.head.dialect, 0).reduce((sum, piece) => sum + piece.length, 0);
-    return Math.ceil(bytes / CHARACTERS_PER_TOKEN);
+    return Math.max(promptTokens, Math.ceil(bytes / CHARACTERS_PER_TOKEN));
   };
   const usage = reported ?? { ...noUsage, inputTokens: inputTokens() };
   return { ...usage, outputTokens: Math.max(usage.outputTokens, received) };

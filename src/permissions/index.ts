@@ -4,6 +4,7 @@
 export { accesses, pathsOf, pendingPatterns, readsOnly, withExpansions } from "./decide/accesses.ts";
 export { decide } from "./decide/decide.ts";
 export { explainDenial, explainRefusal, suggestRule } from "./decide/explain-denial.ts";
+export { PLAN_APPROVAL } from "./decide/finding.ts";
 export { dependsOnGit } from "./decide/judge-git.ts";
 export { deniedPlaces, hiddenPredicate, hidesNothing } from "./decide/judge-path.ts";
 export { alwaysPatterns } from "./rules/always-patterns.ts";

@@ -3,6 +3,7 @@ import type {
   AgentId,
   Decision,
   Grant,
+  InputPath,
   Policy,
   ToolCall,
   ToolDeclaration,
@@ -16,12 +17,25 @@ export interface ExecuteRequest {
   readonly policy: Policy;
   /** Approval of this call. Required if the policy says `ask`; has no effect if it says `deny`. */
   readonly grant?: Grant | undefined;
+  /**
+   * Paths in the input as `judge` resolved them. The call is not made if one of them leads elsewhere now, because hooks
+   * and the user have decided on these paths.
+   */
+  readonly paths?: readonly InputPath[] | undefined;
+}
+
+/** What hooks must know about a call's input. */
+export interface JudgedInput {
+  /** Paths in the input. */
+  readonly paths: readonly InputPath[];
+  /** Properties that the tool does not have and ignores. */
+  readonly ignored?: readonly string[] | undefined;
 }
 
 export type Judgment =
   /** The tool is unknown, the input is invalid, or the call can't succeed. The message is for the model. */
   | { readonly kind: "invalid"; readonly message: string }
-  | {
+  | (JudgedInput & {
       readonly kind: "decided";
       readonly decision: Decision;
       readonly accesses: readonly Access[];
@@ -29,7 +43,7 @@ export type Judgment =
       readonly readsOnly?: true | undefined;
       /** Message for the model if the call is not approved. Absent if the call is allowed. */
       readonly denial?: string | undefined;
-    };
+    });
 
 /**
  * Performs tool calls. Combines tools, a workspace and the decision on each call. Takes and returns plain data, so that

@@ -1,4 +1,5 @@
 import type { AgentId, HookAnswer, HookEvent, HookFacts, HookSource, PermissionMode } from "../protocol/index.ts";
+import type { JudgedInput } from "./executor.ts";
 
 /** The agent for which a hook is called, and the circumstances of the call. */
 export interface HookScene {
@@ -9,6 +10,8 @@ export interface HookScene {
   readonly depth: number;
   readonly cwd: string;
   readonly permissionMode: PermissionMode;
+  /** How the executor read the input of the call that the event is about. */
+  readonly input?: JudgedInput | undefined;
   readonly signal: AbortSignal;
 }
 
@@ -25,6 +28,9 @@ export interface HookOutcome extends Omit<HookAnswer, "notice"> {
 export interface Hooks {
   /** Returns whether any hook is registered for the event. */
   has(event: HookEvent): boolean;
-  /** Runs all matching hooks in parallel. Never rejects; settles soon after the signal fires. */
+  /**
+   * Runs all matching hooks in parallel. If a path in a call leads through symlinks, runs them again with the path that
+   * it leads to, unless they have denied or changed the call. Never rejects; settles soon after the signal fires.
+   */
   run<Event extends HookEvent>(event: Event, facts: HookFacts[Event], scene: HookScene): Promise<HookOutcome>;
 }

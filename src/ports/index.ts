@@ -3,7 +3,7 @@
 // Called by: modules that implement a port, and modules that receive one.
 export type { Approvals, CountedAnswer, Inbox } from "./approvals.ts";
 export type { Clock, EnvironmentFacts, GitState } from "./environment.ts";
-export type { AddressedTexts, ExecuteRequest, Judgment, ResultStore, ToolExecutor } from "./executor.ts";
+export type { AddressedTexts, ExecuteRequest, JudgedInput, Judgment, ResultStore, ToolExecutor } from "./executor.ts";
 export type { HookOutcome, HookScene, Hooks } from "./hooks.ts";
 export type {
   Checkpoint,

@@ -58,11 +58,21 @@ export interface ModelRequest {
    */
   readonly answerSchema?: JsonSchema | undefined;
   /**
+   * Expected length of the prompt in tokens, based on what the provider has counted so far. Models behind an API use it
+   * for the usage of an attempt that ends before the provider reports any.
+   */
+  readonly promptTokens?: number | undefined;
+  /**
    * Called before the request is sent again after a billed attempt, with the usage of that attempt. Resolves to the
    * token limit for the next attempt, or to the reason why no further attempt is possible. If absent, the limit stays
    * the same.
    */
   readonly repeat?: ((lost: Usage) => Promise<number | { readonly message: string }>) | undefined;
+  /**
+   * Called if the provider refuses the thinking in the prompt. Resolves to the same prompt without thinking, which is
+   * then sent instead, or to undefined if the prompt has no thinking. If absent, the refusal is an error.
+   */
+  readonly withoutThinking?: (() => Promise<Prompt | undefined>) | undefined;
 }
 
 /** A part of a response that is being written. */

@@ -43,6 +43,7 @@ export type {
 export { delivery } from "./events/event.ts";
 export type {
   AcceptanceResult,
+  Changes,
   CommandFact,
   DeniedFact,
   EndedNotice,
@@ -55,7 +56,7 @@ export type {
   RunResult,
   Verdict,
 } from "./events/outcome.ts";
-export { noFacts, outcomeOf } from "./events/outcome.ts";
+export { addFacts, isUnfinished, noFacts, outcomeOf } from "./events/outcome.ts";
 export type {
   HookAnswer,
   HookCommon,
@@ -95,8 +96,8 @@ export type {
 } from "./model/message.ts";
 export { callsOf, textOf } from "./model/message.ts";
 export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model/model-outcome.ts";
-export type { Prices, ReservedSpend, Usage } from "./model/usage.ts";
-export { addUsage, costOf, noUsage, paidUsage, writePrice } from "./model/usage.ts";
+export type { LongPromptPrices, Prices, ReservedSpend, TokenPrices, Usage } from "./model/usage.ts";
+export { addUsage, costOf, highestPrices, noUsage, paidUsage, promptTokens } from "./model/usage.ts";
 export type {
   AlwaysAnswer,
   ApprovalAnswer,
@@ -110,6 +111,7 @@ export type {
   DirectoryWalk,
   Effect,
   Grant,
+  InputPath,
   PermissionMode,
   Policy,
   PolicyLayer,

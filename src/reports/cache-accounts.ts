@@ -1,5 +1,5 @@
 import { type CacheDifference, cacheDifference, excerptAt, lifetimeAt } from "../conversation/index.ts";
-import { type CacheLifetime, noUsage, type Usage } from "../protocol/index.ts";
+import { type CacheLifetime, noUsage, promptTokens, type Usage } from "../protocol/index.ts";
 import type { SentPrompt, SentRequest } from "./cache-replay.ts";
 
 /** Tokens that a cache returned for one request, and tokens that it could have returned. */
@@ -64,7 +64,7 @@ export function accountsOf(requests: readonly SentRequest[]): readonly CacheAcco
     const read = usage.cacheReadTokens;
     if (prompt === undefined || answer === undefined)
       return { request, number, usage, idealTokens: read, missedTokens: 0 };
-    const total = inputOf(usage);
+    const total = promptTokens(usage);
     tokens.set(prompt, total);
     const longest = longestSeen(prompt, { total, seen });
     const shared = longest && longest.tokens >= (cacheMinimumTokens ?? 0) ? longest : undefined;
@@ -91,11 +91,7 @@ export function accountsOf(requests: readonly SentRequest[]): readonly CacheAcco
 
 /** Returns whether the whole request was too short for the model to cache any of it. */
 export function isBelowMinimum({ request: { answer, cacheMinimumTokens = 0 } }: CacheAccount): boolean {
-  return answer !== undefined && !reports(answer.usage) && inputOf(answer.usage) < cacheMinimumTokens;
-}
-
-export function inputOf({ inputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
-  return inputTokens + cacheReadTokens + cacheWriteTokens;
+  return answer !== undefined && !reports(answer.usage) && promptTokens(answer.usage) < cacheMinimumTokens;
 }
 
 function reports({ cacheReadTokens, cacheWriteTokens }: Usage): boolean {

@@ -1,5 +1,5 @@
-import { type AgentId, addUsage, costOf, noUsage, type Prices, type Usage } from "../protocol/index.ts";
-import { type CacheAccount, inputOf } from "./cache-accounts.ts";
+import { type AgentId, addUsage, costOf, noUsage, type Prices, promptTokens, type Usage } from "../protocol/index.ts";
+import type { CacheAccount } from "./cache-accounts.ts";
 
 /** Cost of the input: actual, without a cache, and with an unlimited cache. */
 export interface CacheFigures {
@@ -62,7 +62,7 @@ const basePrices: Prices = { input: 1e6, cacheRead: 0.1e6, cacheWrite: 1.25e6, c
 
 function amountsOf({ usage, missedTokens }: CacheAccount, prices: Prices): Amounts {
   const { outputTokens } = usage;
-  const plain = { ...noUsage, inputTokens: inputOf(usage), outputTokens };
+  const plain = { ...noUsage, inputTokens: promptTokens(usage), outputTokens };
   return {
     spent: costOf(usage, prices),
     withoutCache: costOf(plain, prices),

@@ -83,10 +83,13 @@ async function writtenPrompts(
 ): Promise<readonly Written[]> {
   const written: Written[] = [];
   let last = parent;
-  const addPrompt = (prompt: WrittenPrompt): void => {
-    const found = prefixPoints(prompt.view, last);
+  let beforeLast = parent;
+  const addPrompt = (prompt: WrittenPrompt, isRepeated: boolean): void => {
+    if (isRepeated) written.pop();
+    else beforeLast = last;
+    const found = prefixPoints(prompt.view, beforeLast);
     written.push({ prompt, ...found });
-    last = found.points.at(-1) ?? last;
+    last = found.points.at(-1) ?? beforeLast;
   };
   await new Thread(agentId, journal, addPrompt).restore();
   return written;

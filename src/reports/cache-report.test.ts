@@ -57,6 +57,19 @@ describe("the explanation of cache misses", () => {
     expect(second?.broken).toMatchObject({ dimension: "messages", before: expect.stringContaining("Question 1") });
   });
 
+  it("compares a request that was sent again without thinking as it was accepted", async () => {
+    const play = await begin();
+    await play.ask("main", { read: 0, written: 1_000, thinks: true });
+    await play.ask("main", { read: 1_000, written: 100 });
+    await play.askAgain("main", { read: 300, written: 800 });
+    await play.ask("main", { read: 1_100, written: 100 });
+    const [, second, third, fourth] = await play.explain();
+    expect(second?.broken).toBeUndefined();
+    expect(third?.broken).toMatchObject({ dimension: "messages", before: expect.stringContaining("Hm.") });
+    expect(fourth?.broken).toBeUndefined();
+    expect([second, third, fourth].map((each) => each?.isChanged)).toEqual([false, false, false]);
+  });
+
   it("distinguishes an expired, unready or missing cache from changed bytes", async () => {
     const play = await begin();
     await play.ask("main", { read: 0, written: 2_000 });
@@ -233,6 +246,7 @@ interface Counts {
   readonly hour?: number;
   readonly plain?: number;
   readonly output?: number;
+  readonly thinks?: boolean;
 }
 
 /** Creates a session on disk, as runs write it, with a clock that the test advances. */
@@ -275,6 +289,12 @@ async function begin({ cacheMinimumTokens }: { readonly cacheMinimumTokens?: num
       now += milliseconds;
     },
     ask: async (agentId: string, counts: Counts) => answer(agentId, counts, await send(agentId)),
+    /** The provider refuses the first attempt because of its thinking. */
+    askAgain: async (agentId: string, counts: Counts) => {
+      await send(agentId);
+      await record(agentId, { type: "thinking.dropped", serializer: 1, resends: questions });
+      await answer(agentId, counts, threadOf(agentId).newestPrompt?.fingerprint() ?? "");
+    },
     askTogether: async (left: string, right: string, counts: Counts) => {
       const fingerprints = [await send(left), await send(right)];
       await answer(left, counts, fingerprints[0] ?? "");
@@ -314,7 +334,12 @@ function said(text: string): DurableEvent {
   return { type: "prompt.received", content: [{ type: "text", text }], from: "person" };
 }
 
-function ended({ read, written, hour, plain = 0, output = 0 }: Counts, fingerprint: string): DurableEvent {
+function ended(
+  { read, written, hour, plain = 0, output = 0, thinks = false }: Counts,
+  fingerprint: string,
+): DurableEvent {
+  const origin = { provider: "anthropic", model: "m-1" };
+  const thinking = { type: "thinking", text: "Hm.", signature: "sig", origin } as const;
   const usage: Usage = {
     inputTokens: plain,
     cacheReadTokens: read,
@@ -325,7 +350,7 @@ function ended({ read, written, hour, plain = 0, output = 0 }: Counts, fingerpri
   return {
     type: "model.ended",
     turn: 1,
-    message: { role: "assistant", content: [{ type: "text", text: "Yes." }] },
+    message: { role: "assistant", content: [...(thinks ? [thinking] : []), { type: "text", text: "Yes." }] },
     stopReason: "end_turn",
     incompleteCalls: 0,
     usage,

@@ -1,10 +1,9 @@
-import type { CacheLifetime } from "../protocol/index.ts";
+import { type CacheLifetime, promptTokens } from "../protocol/index.ts";
 import { readSession } from "../transcript/index.ts";
 import {
   accountsOf,
   type BrokenPrefix,
   type CacheAccount,
-  inputOf,
   isBelowMinimum,
   type LifetimeChange,
   type MissReason,
@@ -101,7 +100,7 @@ function explained(account: CacheAccount): ExplainedRequest {
   const { request, number, usage, idealTokens, missedTokens, reason, keptFor, lifetimeChange, broken } = account;
   const { agentId, agentType, model, sentAt, answer, prompt, cacheMinimumTokens } = request;
   const tokens: ExplainedTokens = {
-    input: inputOf(usage),
+    input: promptTokens(usage),
     read: usage.cacheReadTokens,
     written: usage.cacheWriteTokens,
     written1h: usage.cacheWrite1hTokens ?? 0,

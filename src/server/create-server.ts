@@ -1,5 +1,5 @@
 import { refuseAgentCommand } from "../app/index.ts";
-import { describeError, isLoopback, UserError } from "../lib/index.ts";
+import { createDeferred, describeError, isLoopback, UserError } from "../lib/index.ts";
 import { createGuard } from "./access/guard.ts";
 import { claimPlace } from "./access/server-file.ts";
 import { createSecret, PageTicket, Tokens } from "./access/tokens.ts";
@@ -68,7 +68,8 @@ export async function createServer(given: ServerOptions): Promise<RunningServer>
       monotonic: options.clock.monotonic,
     });
     const connections = new Connections(http, { limits, report });
-    serveRequests(http, { ...options, context, connections, guard, limits });
+    const { promise: ready, resolve: begin } = createDeferred<void>();
+    serveRequests(http, { ...options, context, connections, guard, limits, ready });
     const url = `${scheme}://${urlHost(host)}:${port}`;
     await place.publish({ url, pid: process.pid, token: clientToken });
     const { control, catalog } = context;
@@ -80,6 +81,9 @@ export async function createServer(given: ServerOptions): Promise<RunningServer>
     const resumed = resume();
     const stopListening = followWorkers(context, { resume, report: given.report });
     const schedules = startSchedules(options, context);
+    // Clients that were connected to the last server come back as soon as this one listens. Without its token they would
+    // be refused, and before its sessions are being resumed they would be told that these have ended.
+    begin();
     return {
       url,
       link: `${url}/?ticket=${pages.ticket}#${token}`,

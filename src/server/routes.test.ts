@@ -401,6 +401,8 @@ it("needs the approve scope to restore files, but not to go back without restori
   const answer = `/session/${id}/approval/${request?.question.requestId}`;
   await server.send("POST", answer, { body: { answer: "allow" } });
   await ended(server, id, "One.");
+  // The run's end is recorded before the session can do anything else.
+  await stateOf(server, id, "idle");
   const [prompt] = (await server.send("GET", `/session/${id}/prompt`)).json as { id: string }[];
   const send = (body: object, headers = {}) => server.send("POST", `/session/${id}/command`, { headers, body });
   const weaker = { Authorization: `Bearer ${token}` };

@@ -19,10 +19,13 @@ export interface Serving extends Pick<ServerOptions, "home" | "report" | "web"> 
   readonly connections: Connections;
   readonly guard: Guard;
   readonly limits: Limits;
+  /** Settles when requests can be answered. Those that arrive earlier have to wait. */
+  readonly ready: Promise<void>;
 }
 
 /** Answers all requests to a server. The guard comes first, then the routes. */
-export function serveRequests(http: Server, { context, connections, guard, limits, home, report, web }: Serving): void {
+export function serveRequests(http: Server, serving: Serving): void {
+  const { context, connections, guard, limits, ready, home, report, web } = serving;
   const accesses = new WeakMap<IncomingMessage, Access>();
   const headers = securityHeaders(styleHash);
   const { projects, hub } = context;
@@ -87,7 +90,7 @@ export function serveRequests(http: Server, { context, connections, guard, limit
   for (const event of ["request", "checkContinue"])
     http.on(event, (incoming: IncomingMessage, outgoing: ServerResponse) => {
       responses.set(incoming.socket, outgoing);
-      onRequest(incoming, outgoing);
+      void ready.then(() => onRequest(incoming, outgoing));
     });
   http.on("clientError", (error, socket) => {
     const response = responses.get(socket);
@@ -98,10 +101,12 @@ export function serveRequests(http: Server, { context, connections, guard, limit
   });
   http.on("upgrade", (incoming: IncomingMessage, socket: Duplex, head: Buffer) => {
     socket.on("error", () => {});
-    const access = guard.checkSite(incoming) ?? identify(incoming);
-    const wrong = access instanceof HttpProblem ? access : upgradeProblem(incoming, access);
-    if (wrong === undefined) hub?.accept(incoming, socket, head);
-    else refuseConnection(socket, wrong);
+    void ready.then(() => {
+      const access = guard.checkSite(incoming) ?? identify(incoming);
+      const wrong = access instanceof HttpProblem ? access : upgradeProblem(incoming, access);
+      if (wrong === undefined) hub?.accept(incoming, socket, head);
+      else refuseConnection(socket, wrong);
+    });
   });
 }
 

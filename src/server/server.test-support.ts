@@ -8,6 +8,7 @@ import { onTestFinished } from "vitest";
 import { systemClock } from "../app/index.ts";
 import { fromWire, type SessionInfo, type SessionUpdate, type WireUpdate } from "../protocol/index.ts";
 import { type ApiServer, createApiServer, type Reply, type Script } from "../testing/index.ts";
+import { sandboxSetting } from "../testing/sandbox-setting.test-support.ts";
 import { createServer, type RunningServer, type ServerOptions } from "./index.ts";
 
 export interface ServerPlace {
@@ -16,7 +17,7 @@ export interface ServerPlace {
   readonly cwd: string;
 }
 
-/** Creates a workspace and a state directory. Commands run without a sandbox, because it takes longer than they do. */
+/** Creates a workspace and a state directory. */
 export function newPlace(): ServerPlace {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-server-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
@@ -25,7 +26,7 @@ export function newPlace(): ServerPlace {
   writeFileSync(join(cwd, "notes.txt"), "alpha\nbeta\n");
   const home = join(root, "home");
   mkdirSync(home, { mode: 0o700 });
-  writeFileSync(join(home, "settings.json"), JSON.stringify({ sandbox: "off" }));
+  writeFileSync(join(home, "settings.json"), JSON.stringify({ sandbox: sandboxSetting }));
   return { root, home, cwd };
 }
 

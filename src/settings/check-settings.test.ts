@@ -26,6 +26,31 @@ it("the verify setting can be off, suggest or auto", () => {
   expect(checkSettings({ verify: true }).problems).toEqual([expect.stringContaining("verify must be")]);
 });
 
+describe("prices of long prompts", () => {
+  const cheap = { input: 1, output: 2, cacheRead: 0.1, cacheWrite: 1.25 };
+  const check = (longPrompts: unknown) =>
+    checkSettings({ providers: { p: { prices: { m: { ...cheap, longPrompts } } } } });
+
+  it("are optional, and consist of a length and the same prices", () => {
+    const dear = { above: 100_000, input: 5, output: 10, cacheRead: 0.5, cacheWrite: 6.25, cacheWrite1h: 10 };
+    for (const longPrompts of [[], [dear], [dear, { ...dear, above: 272_000 }]]) {
+      expect(check(longPrompts)).toEqual({ problems: [], wrong: [], unknown: [] });
+    }
+  });
+
+  it.each([
+    [{ above: 1, ...cheap }, "providers.p.prices.m.longPrompts must be an array"],
+    [[cheap], "above"],
+    [[{ ...cheap, above: 0 }], "above"],
+    [[{ above: 1, input: 1 }], "output"],
+    [[{ above: 1, ...cheap, cached: 1 }], "cached"],
+  ])("are reported with their key if invalid: %j", (longPrompts, message) => {
+    const [problem = ""] = check(longPrompts).problems;
+    expect(problem).toContain("providers.p.prices.m.longPrompts");
+    expect(problem).toContain(message);
+  });
+});
+
 it("unknown keys of providers, their models and their prices are reported", () => {
   const prices = { mini: { input: 1, output: 1, cacheRead: 1, cacheWrite: 1, cached: 1 } };
   const local = {

@@ -75,10 +75,18 @@ const count: JsonSchema = { type: "integer", minimum: 1 };
 const seconds: JsonSchema = { type: "number", minimum: 1 };
 const texts: JsonSchema = { type: "array", items: text };
 const price: JsonSchema = { type: "number", minimum: 0 };
+const tokenPrices = { input: price, output: price, cacheRead: price, cacheWrite: price, cacheWrite1h: price };
+const requiredPrices = ["input", "output", "cacheRead", "cacheWrite"];
+const longPrompts: JsonSchema = {
+  type: "object",
+  properties: { above: count, ...tokenPrices },
+  required: ["above", ...requiredPrices],
+  additionalProperties: false,
+};
 const prices: JsonSchema = {
   type: "object",
-  properties: { input: price, output: price, cacheRead: price, cacheWrite: price, cacheWrite1h: price },
-  required: ["input", "output", "cacheRead", "cacheWrite"],
+  properties: { ...tokenPrices, longPrompts: { type: "array", items: longPrompts } },
+  required: requiredPrices,
 };
 
 const provider: JsonSchema = {

@@ -1,4 +1,4 @@
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, vi } from "vitest";
 import { answered, created, runEnded, started } from "../client/view/agent-events.test-support.ts";
 import type { DurableEvent, ImageBlock } from "../protocol/index.ts";
 import { openTestTerminal, type TestTerminal } from "./terminal.test-support.ts";
@@ -61,9 +61,48 @@ describe("a long prompt", () => {
     terminal.happen({ type: "prompt.received", from: "person", content: [{ type: "text", text }] });
     terminal.happen(started());
     await terminal.waitFor("line 0");
-    expect(terminal.printed).toContain("\n  … 184 more rows · Ctrl+O shows them\n  line 192\n");
+    expect(terminal.printed).toContain("\n  … 184 more lines · Ctrl+O shows them\n  line 192\n");
     terminal.press("ctrl-o");
     await terminal.waitFor("line 190");
+  });
+
+  it("is printed with the number of lines that are not shown completely", async () => {
+    const terminal = await openTestTerminal({ columns: 40 });
+    const text = Array.from({ length: 100 }, (_, line) => `line ${line} ${"word ".repeat(line % 99 === 0 ? 10 : 1)}`);
+    terminal.happen({ type: "prompt.received", from: "person", content: [{ type: "text", text: text.join("\n") }] });
+    terminal.happen(started());
+    await terminal.waitFor("line 0");
+    expect(terminal.printed).toContain("\n  line 6 word\n  … 86 more lines · Ctrl+O shows them\n  line 93 word\n");
+  });
+
+  it("costs a frame no more than a shorter one, in the box, in the queue and in lists", async () => {
+    const segment = vi.spyOn(Intl.Segmenter.prototype, "segment");
+    const segmentedFor = async (lines: number): Promise<readonly number[]> => {
+      const text = "line e\u0301 with a 👍🏽 and more words\n".repeat(lines);
+      const terminal = await openTestTerminal({ history: [text] });
+      const count = (action: () => unknown): number => {
+        segment.mockClear();
+        action();
+        terminal.frame();
+        return segment.mock.calls.reduce((sum, [piece]) => sum + piece.length, 0);
+      };
+      terminal.happen({ type: "prompt.received", from: "person", content: [{ type: "text", text }] });
+      terminal.happen(started());
+      queue(terminal, text);
+      await terminal.waitFor("queued  line");
+      return [
+        count(() => undefined),
+        count(() => terminal.press("ctrl-r")),
+        count(() => terminal.press("enter")),
+        count(() => terminal.type("word")),
+        count(() => terminal.press("ctrl-c")),
+      ];
+    };
+    await segmentedFor(100);
+    const short = await segmentedFor(1_000);
+    expect(Math.max(...short)).toBeGreaterThan(0);
+    expect(await segmentedFor(10_000)).toEqual(short);
+    segment.mockRestore();
   });
 });
 

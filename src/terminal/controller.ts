@@ -41,7 +41,7 @@ import type { TerminalProgram } from "./program.ts";
 import type { Key } from "./screen/keys.ts";
 import { type Row, type Style, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
-import { cleanLine, wrap } from "./screen/text.ts";
+import { cleanLine, preview, wrap } from "./screen/text.ts";
 import { currentMode } from "./session-commands.ts";
 import { createSessionFeed } from "./session-feed.ts";
 import { createSubmit } from "./submit.ts";
@@ -386,7 +386,7 @@ export function createController(options: ControllerOptions): Controller {
     }
     openPicker(app, {
       title: "Earlier prompts",
-      choices: prompts.map((prompt) => ({ label: cleanLine(prompt), value: prompt })),
+      choices: prompts.map((prompt) => ({ label: preview(prompt), value: prompt })),
       onChoose: box.set,
     });
   }

@@ -120,7 +120,7 @@ export interface SessionFacts {
   readonly cwd: string;
   readonly model: string;
   readonly agentType: string;
-  /** Permission mode before the first prompt, if it is known. */
+  /** The main agent's permission mode, if it is known. Otherwise, the conversation shows it. */
   readonly permissionMode?: PermissionMode | undefined;
   /** Whether the session uses the offline model. */
   readonly isOffline: boolean;

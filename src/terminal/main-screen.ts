@@ -12,7 +12,8 @@ import type { PromptBox } from "./parts/prompt-box.ts";
 import type { Requests } from "./parts/requests.ts";
 import { type Row, type Span, span } from "./screen/row.ts";
 import type { Screen } from "./screen/screen.ts";
-import { cleanLine, cut, cutBefore } from "./screen/text.ts";
+import { cleanLine, cut, cutBefore, preview } from "./screen/text.ts";
+import { currentMode } from "./session-commands.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import type { Submit } from "./submit.ts";
 import { shownPrompt } from "./typed-prompt.ts";
@@ -82,8 +83,8 @@ function activityRows(parts: MainScreenParts): readonly Row[] {
 function queueRows({ feed, submit, unread }: MainScreenParts, columns: number): readonly Row[] {
   const row = (label: string, content: readonly UserBlock[]): Row => {
     const images = content.filter(({ type }) => type === "image").length;
-    const text = `${shownPrompt(textOf(content))}${images === 0 ? "" : ` [${plural(images, "image")}]`}`;
-    return [span(`  ${label}  `, "dim"), span(cut(cleanLine(text), columns - 12))];
+    const text = `${preview(shownPrompt(textOf(content)))}${images === 0 ? "" : ` [${plural(images, "image")}]`}`;
+    return [span(`  ${label}  `, "dim"), span(cut(text, columns - 12))];
   };
   return [
     ...unread.list.map((content) => row("unread", content)),
@@ -127,9 +128,9 @@ function layerKeys({ requests }: MainScreenParts, layer: Layer): readonly string
 }
 
 /** Returns the name of the permission mode, unless it is the default one. */
-function modeSpan(parts: MainScreenParts): Span | undefined {
-  const { permissionMode: mode = parts.feed.host?.facts.permissionMode } = mainAgent(parts) ?? {};
-  if (mode === undefined || mode === "default") return undefined;
+function modeSpan({ feed }: MainScreenParts): Span | undefined {
+  const mode = currentMode(feed);
+  if (mode === "default") return undefined;
   return span(mode, mode === "bypassPermissions" ? "bad" : "dim");
 }
 

@@ -7,7 +7,7 @@ import type { HostChoice, HostCommand } from "./host-command.ts";
 import { openPicker } from "./parts/picker.ts";
 import { askHowToRewind } from "./parts/rewind-question.ts";
 import { type Row, span } from "./screen/row.ts";
-import { cleanLine, pad } from "./screen/text.ts";
+import { cleanLine, pad, preview } from "./screen/text.ts";
 import { shownPrompt, typedPrompt } from "./typed-prompt.ts";
 
 /**
@@ -102,7 +102,7 @@ export function sessionCommands(app: App, write: (text: string) => void): readon
         const prompts = (await app.host?.prompts()) ?? [];
         return prompts.toReversed().map(({ id, text, at }) => ({
           value: id,
-          label: cleanLine(shownPrompt(text)),
+          label: preview(shownPrompt(text)),
           facts: new Date(at).toTimeString().slice(0, 5),
         }));
       },
@@ -129,8 +129,8 @@ function untold(message: string): string {
 }
 
 /** Returns the main agent's permission mode. */
-export function currentMode({ view, host }: App): PermissionMode {
-  return agentOf(view, MAIN_AGENT)?.permissionMode ?? host?.facts.permissionMode ?? "default";
+export function currentMode({ view, host }: Pick<App, "view" | "host">): PermissionMode {
+  return host?.facts.permissionMode ?? agentOf(view, MAIN_AGENT)?.permissionMode ?? "default";
 }
 
 /** Asks the user to confirm that agents may do everything without asking. */

@@ -7,7 +7,7 @@ import { replacePart } from "./editor/editor.ts";
 import { labelIn } from "./parts/agents-panel.ts";
 import type { PromptBox } from "./parts/prompt-box.ts";
 import { span } from "./screen/row.ts";
-import { cleanLine, wrap } from "./screen/text.ts";
+import { cleanLine, preview, wrap } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import { createShell } from "./shell.ts";
 import { delegationText, typedPrompt } from "./typed-prompt.ts";
@@ -151,7 +151,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     if (!isSent(receipt)) return receipt;
     const { columns } = app;
     const first = [span(`› @${cleanLine(labelIn(app.view, agentId))} `, "accent")];
-    app.print([[], ...wrap([span(cleanLine(message))], { columns: textColumns(columns), first })]);
+    app.print([[], ...wrap([span(preview(message))], { columns: textColumns(columns), first })]);
     app.say(receipt.message);
     return receipt;
   }
@@ -179,7 +179,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     enter: (box) => {
       const { text, cursor } = box.editor;
       // A backslash at the end of a line continues it, for terminals in which no other key inserts a line break.
-      if (text.slice(0, cursor).endsWith("\\")) {
+      if (text[cursor - 1] === "\\") {
         box.change(replacePart(box.editor, { from: cursor - 1, to: cursor }, "\n"));
         return;
       }

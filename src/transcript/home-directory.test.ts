@@ -1,6 +1,7 @@
 import { chmodSync, existsSync, mkdirSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { isRoot, needs } from "../testing/needs.test-support.ts";
 import { checkHome } from "./home-directory.ts";
 import { testPlace } from "./journal/session.test-support.ts";
 
@@ -30,7 +31,7 @@ describe("the state directory", () => {
     expect(checkHome(home)).toMatchObject({ ok: false, code: "ENOTDIR" });
   });
 
-  it.runIf(process.getuid?.() !== 0)("is rejected with advice if it is not writable", () => {
+  it("is rejected with advice if it is not writable", needs("a user other than root", !isRoot), () => {
     const { home } = testPlace();
     mkdirSync(home);
     chmodSync(home, 0o500);
@@ -38,7 +39,7 @@ describe("the state directory", () => {
     chmodSync(home, 0o700);
   });
 
-  it.runIf(existsSync("/proc/self/fd"))("is rejected on a file system that supports no directories", () => {
+  it("is rejected on a file system that supports no directories", needs("/proc", existsSync("/proc/self/fd")), () => {
     expect(checkHome("/proc/self/retinue")).toMatchObject({
       ok: false,
       message: expect.stringContaining("RETINUE_HOME"),

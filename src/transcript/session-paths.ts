@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { existsSync, readdirSync, realpathSync, statSync } from "node:fs";
-import { basename, join, resolve } from "node:path";
+import { basename, join, resolve, sep } from "node:path";
 import { errorCode, UserError } from "../lib/index.ts";
 import { type AgentId, MAIN_AGENT, type SessionId } from "../protocol/index.ts";
 
@@ -73,7 +73,7 @@ export function projectName(cwd: string): string {
 export function agentPath(paths: SessionPaths, agentId: AgentId): string {
   if (agentId === MAIN_AGENT) return paths.transcript;
   if (!isAgentId(agentId)) throw new Error(`"${agentId}" is not a valid agent id.`);
-  return join(paths.subagents, `agent-${agentId}.jsonl`);
+  return `${paths.subagents}${sep}agent-${agentId}.jsonl`;
 }
 
 /** Lists the subagents that have a transcript, oldest first. */

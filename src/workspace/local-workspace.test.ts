@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunningProcess } from "../ports/index.ts";
+import { isLinux, needs } from "../testing/needs.test-support.ts";
 import { createLocalWorkspace } from "./local-workspace.ts";
 
 let root: string;
@@ -145,7 +146,7 @@ describe("createLocalWorkspace", () => {
     expect(started.output.stdout.length).toBe(300_000);
   });
 
-  it.runIf(process.platform === "linux")("reads all output of a program, even if this process is blocked", async () => {
+  it("reads all output of a program, even if this process is blocked", needs("Linux", isLinux), async () => {
     const late = run("until [ -e go ]; do sleep 0.01; done; echo late");
     const first = workspace().spawn({
       command: "echo",
@@ -164,18 +165,15 @@ describe("createLocalWorkspace", () => {
     expect(late.output.stdout).toBe("late\n");
   });
 
-  it.runIf(process.platform === "linux")(
-    "does not wait for children that hold the output open, and ends them",
-    async () => {
-      const started = run("echo first; sleep 600 & echo $! > child; exit 0");
-      expect(await started.exited).toMatchObject({ code: 0 });
-      expect(started.output.stdout).toContain("first");
-      const child = Number(readFileSync(join(root, "child"), "utf8"));
-      expect(isRunning(child)).toBe(true);
-      await started.end();
-      expect(isRunning(child)).toBe(false);
-    },
-  );
+  it("does not wait for children that hold the output open, and ends them", needs("Linux", isLinux), async () => {
+    const started = run("echo first; sleep 600 & echo $! > child; exit 0");
+    expect(await started.exited).toMatchObject({ code: 0 });
+    expect(started.output.stdout).toContain("first");
+    const child = Number(readFileSync(join(root, "child"), "utf8"));
+    expect(isRunning(child)).toBe(true);
+    await started.end();
+    expect(isRunning(child)).toBe(false);
+  });
 
   it("writes to a process whose input stays open, and reports when the process no longer reads", async () => {
     const { input, exited, output } = run("read first; read second; echo $first-$second", { stdinOpen: true });

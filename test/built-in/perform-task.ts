@@ -14,6 +14,7 @@ import {
   textOf,
 } from "../../src/protocol/index.ts";
 import { createScriptedModel, type ScriptedStep } from "../../src/testing/index.ts";
+import { sandboxSetting } from "../../src/testing/sandbox-setting.test-support.ts";
 
 export interface Performed {
   readonly result: RunResult;
@@ -41,7 +42,7 @@ export interface Task extends SessionOptions {
 }
 
 /** Runs a built-in agent with a scripted model and real tools, in temporary directories unless `at` is given. */
-export async function performTask({ say, files = {}, steps, at, ...options }: Task): Promise<Performed> {
+export async function performTask({ say, files = {}, steps, at, settings, ...options }: Task): Promise<Performed> {
   const { cwd, home } = at ?? createPlace();
   for (const [path, text] of Object.entries(files)) {
     mkdirSync(dirname(join(cwd, path)), { recursive: true });
@@ -57,7 +58,13 @@ export async function performTask({ say, files = {}, steps, at, ...options }: Ta
     },
   };
   const environment = { PATH: process.env["PATH"], HOME: dirname(home) };
-  const session = await openSession({ entryPoint: "cli", environment, ...options, cwd, home, model });
+  const session = await openSession({
+    ...{ entryPoint: "cli", environment, settings: { sandbox: sandboxSetting, ...settings } },
+    ...options,
+    cwd,
+    home,
+    model,
+  });
   const run = session.prompt(say);
   const updates: RunUpdate[] = [];
   for await (const update of run) updates.push(update);

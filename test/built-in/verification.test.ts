@@ -6,7 +6,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { openSession, type SessionOptions } from "../../src/app/index.ts";
 import { type Line, type Message, textOf } from "../../src/protocol/index.ts";
 import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
-import { hasSandbox } from "../../src/workspace/sandbox/sandbox.test-support.ts";
+import { needsSandbox } from "../../src/workspace/sandbox/sandbox.test-support.ts";
 import { performTask } from "./perform-task.ts";
 
 it("Verification does not run in the project itself, because it needs its own copy", async () => {
@@ -74,19 +74,16 @@ const worktreesOf = (cwd: string): string[] =>
 const bash = (command: string) => ({ name: "Bash", input: { command } });
 
 describe("Verification, started by the main agent,", () => {
-  it.runIf(hasSandbox)(
-    "runs commands in a copy without approval, in the background, and reports its verdict",
-    async () => {
-      const { results, lines, notice } = await verify([
-        { calls: [bash("node check.mjs"), bash("pwd")] },
-        { text: "Ran the check.\nVERDICT: pass" },
-      ]);
-      expect(results[0]?.[0]).toContain("green");
-      expect(results[0]?.[1]).toContain("worktrees");
-      expect(lines.find(({ type }) => type === "run.started")).toMatchObject({ background: true });
-      expect(notice).toContain("VERDICT: pass");
-    },
-  );
+  it("runs commands in a copy without approval, in the background, and reports its verdict", needsSandbox, async () => {
+    const { results, lines, notice } = await verify([
+      { calls: [bash("node check.mjs"), bash("pwd")] },
+      { text: "Ran the check.\nVERDICT: pass" },
+    ]);
+    expect(results[0]?.[0]).toContain("green");
+    expect(results[0]?.[1]).toContain("worktrees");
+    expect(lines.find(({ type }) => type === "run.started")).toMatchObject({ background: true });
+    expect(notice).toContain("VERDICT: pass");
+  });
 
   it("sees uncommitted changes", async () => {
     const { results } = await verify(
@@ -97,7 +94,7 @@ describe("Verification, started by the main agent,", () => {
     expect(results[0]?.[1]).toContain("forgotten");
   });
 
-  it.runIf(hasSandbox)("can write a failing test; the project stays unchanged, and the copy is removed", async () => {
+  it("can write a failing test; the project stays unchanged, and the copy is removed", needsSandbox, async () => {
     const attack = "import { sum } from './sum.mjs';\nconsole.log(sum([]));\n";
     const { cwd, results, notice } = await verify([
       { calls: [{ name: "Write", input: { file_path: "attack.mjs", content: attack } }] },
@@ -111,7 +108,7 @@ describe("Verification, started by the main agent,", () => {
     expect(execFileSync("git", ["branch", "--list", "retinue/*"], { cwd, encoding: "utf8" })).toBe("");
   });
 
-  it.runIf(hasSandbox)("keeps a copy with commits, and says where it is", async () => {
+  it("keeps a copy with commits, and says where it is", needsSandbox, async () => {
     const commit = "git -c user.name=T -c user.email=t@example.org commit -q --allow-empty -m kept";
     const { cwd, notice } = await verify([{ calls: [bash(commit)] }, { text: "VERDICT: pass" }]);
     expect(notice).toMatch(/worktree: \S+, branch retinue\/a\w{12} \(1 commit\)/);

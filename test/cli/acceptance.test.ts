@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ApiServer, Reply } from "../../src/testing/index.ts";
-import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
+import { createPlace, createPlaceWithSettings, resultOf, retinue, serve } from "./command-line.ts";
 
 const says = (content: string): Reply => ({ content });
 const words = ["-p", "Make it", "--output-format", "json"];
@@ -11,11 +11,8 @@ const check = (command: string) => ["--acceptance", command];
 
 describe("--acceptance", () => {
   it("reports verified work if every command exits with 0", async () => {
-    const place = createPlace();
+    const place = createPlaceWithSettings();
     const given = [...check("touch one"), ...check("touch two")];
-    // Without this setting, a notice appears on standard error where no sandbox is available.
-    mkdirSync(place.home, { mode: 0o700 });
-    writeFileSync(join(place.home, "settings.json"), JSON.stringify({ sandbox: "off" }));
     const run = await retinue([...words, ...given], { ...place, server: await talker() });
     expect(run).toMatchObject({ code: 0, stderr: "" });
     expect(resultOf(run)).toMatchObject({ outcome: "succeeded", is_error: false, verified: true });

@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { isLinux, needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, type Ended, resultOf, retinue, serve } from "./command-line.ts";
 
 /** Expects a one-line message with the remedy on standard error, without a stack trace. */
@@ -184,12 +185,12 @@ describe("bad configuration is reported:", () => {
   });
 
   // Root ignores file modes, but not even root can create files in this directory.
-  it.runIf(process.platform === "linux")("a state directory that is not writable", async () => {
+  it("a state directory that is not writable", needs("Linux", isLinux), async () => {
     const run = await retinue(["-p", "x"], { ...createPlace(), environment: { RETINUE_HOME: "/sys/kernel/retinue" } });
     expectComplaint(run, { code: 2, says: /state directory \/sys\/kernel\/retinue\b.*RETINUE_HOME/ });
   });
 
-  it.runIf(process.platform === "linux")("a state directory in which no schedule can be stored", async () => {
+  it("a state directory in which no schedule can be stored", needs("Linux", isLinux), async () => {
     const words = ["schedule", "add", "every day 7:00", "-p", "x"];
     const run = await retinue(words, { ...createPlace(), environment: { RETINUE_HOME: "/sys/kernel/retinue" } });
     expectComplaint(run, { code: 2, says: /\/sys\/kernel\/retinue\/schedules\.json can't be written.*RETINUE_HOME/ });

@@ -3,6 +3,7 @@ import { appendFileSync, chmodSync, existsSync, mkdirSync, readFileSync, writeFi
 import { basename, dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { hookEvents } from "../../src/protocol/index.ts";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, type Ended, type Place, retinue, type StartOptions, serve } from "./command-line.ts";
 
 function write({ cwd }: Pick<Place, "cwd">, files: Readonly<Record<string, unknown>>): void {
@@ -43,7 +44,7 @@ function callsIn(trace: string): string[] {
 const pathOf = (started: string): string => started.slice(0, started.indexOf(" ["));
 const nameOf = (started: string): string => basename(pathOf(started));
 
-describe.skipIf(!canTrace())("before trust (observed with strace)", () => {
+describe("before trust (observed with strace)", needs("strace", canTrace()), () => {
   it("no command starts a program that a project contains or configures; once the project is trusted, commands do", async () => {
     const place = createPlace();
     const { canary, sprung, configureGit } = setTraps(place);
@@ -231,9 +232,6 @@ function canTrace(): boolean {
     execFileSync("strace", ["-qq", "-e", "trace=none", "true"], { stdio: "ignore" });
     return true;
   } catch {
-    console.warn(
-      "SKIPPED: checking which programs start before trust, because strace is not installed or can't be used.",
-    );
     return false;
   }
 }

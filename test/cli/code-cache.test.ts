@@ -13,10 +13,10 @@ import {
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ApiServer } from "../../src/testing/index.ts";
-import { hasSandbox } from "../../src/workspace/sandbox/sandbox.test-support.ts";
+import { isRoot } from "../../src/testing/needs.test-support.ts";
+import { needsSandbox } from "../../src/workspace/sandbox/sandbox.test-support.ts";
 import { createPlace, dist, type Place, resultOf, retinue, type StartOptions, serve } from "./command-line.ts";
 
-const isRoot = process.getuid?.() === 0;
 const NOBODY = 65_534;
 
 interface Installation extends Place {
@@ -158,7 +158,7 @@ describe("the directory of compiled code", () => {
     expect(denials.map(({ tool_name: tool }) => tool)).toEqual(calls.map(({ tool }) => tool));
   });
 
-  it.runIf(hasSandbox)("is read-only for commands in the sandbox", async () => {
+  it("is read-only for commands in the sandbox", needsSandbox, async () => {
     const calls = [{ tool: "Bash", input: { command: "sh write.sh" } }];
     expect(await call(calls, ["--allowed-tools", "Bash(sh write.sh)"])).toEqual([]);
   });

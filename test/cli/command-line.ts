@@ -1,9 +1,10 @@
 import { type ChildProcessWithoutNullStreams, spawn } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { onTestFinished } from "vitest";
 import { type ApiServer, type ApiServerOptions, createApiServer, type Script } from "../../src/testing/index.ts";
+import { sandboxSetting } from "../../src/testing/sandbox-setting.test-support.ts";
 import { dist, type Ended, type HostedCommand, startInHost } from "./hosted-command.ts";
 
 export { dist, type Ended, type HostedCommand };
@@ -20,6 +21,14 @@ export function createPlace(): Place {
   const cwd = join(root, "work");
   mkdirSync(cwd);
   return { home: join(root, "home"), cwd };
+}
+
+/** Creates a place where no output depends on whether a sandbox is available. */
+export function createPlaceWithSettings(): Place {
+  const place = createPlace();
+  mkdirSync(place.home, { mode: 0o700 });
+  writeFileSync(join(place.home, "settings.json"), JSON.stringify({ sandbox: sandboxSetting }));
+  return place;
 }
 
 export async function serve(script: Script, options: Omit<ApiServerOptions, "script"> = {}): Promise<ApiServer> {

@@ -26,7 +26,7 @@ describe("a compaction", () => {
     const server = await serve({
       conversations: [
         { match: { firstUserContains: "CHILD:" }, steps: [read(full), says("alpha")] },
-        { match: { firstUserContains: "MAIN:" }, steps: [task, read(full), says("Done.")] },
+        { match: { firstUserContains: "MAIN:" }, steps: [task, read(full), says("Goal: go."), says("Done.")] },
       ],
     });
     const run = await retinue(["-p", "MAIN: go", "--output-format", "stream-json"], { ...place, server });

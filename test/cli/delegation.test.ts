@@ -2,7 +2,16 @@ import { existsSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { Script } from "../../src/testing/index.ts";
-import { createPlace, ended, jsonLines, type Place, resultOf, retinue, serve, startRetinue } from "./command-line.ts";
+import {
+  createPlaceWithSettings,
+  ended,
+  jsonLines,
+  type Place,
+  resultOf,
+  retinue,
+  serve,
+  startRetinue,
+} from "./command-line.ts";
 
 const hang = { kind: "hang" } as const;
 const bash = { tool: "Bash", input: { command: "touch made" } };
@@ -33,7 +42,7 @@ const reading = cast({
 });
 
 function placeWithNotes(): Place {
-  const place = createPlace();
+  const place = createPlaceWithSettings();
   writeFileSync(join(place.cwd, "notes.txt"), "alpha\n");
   return place;
 }
@@ -98,7 +107,8 @@ describe("a run with subagents", () => {
       "assistant",
       "result/success",
     ]);
-    const call = (lines[1] as { message: { content: { id: string }[] } }).message.content[0]?.id;
+    const { content } = (lines[1] as { message: { content: { type: string; id: string }[] } }).message;
+    const call = content.find(({ type }) => type === "tool_use")?.id;
     const inside = lines.filter((line) => typeof line["parent_tool_use_id"] === "string");
     expect(new Set(inside.map((line) => line["parent_tool_use_id"]))).toEqual(new Set([call]));
     expect(JSON.stringify(inside)).not.toContain("I read.");
@@ -147,7 +157,7 @@ describe("a run with subagents", () => {
     expect(quiet).toMatchObject({ code: 0, stdout: "It says alpha.\n" });
     // Standard error contains only the denial, because no approver is available.
     expect(quiet.stderr).toMatch(
-      /^(retinue: Commands run without a sandbox: .*\n)?retinue: Bash touch made was denied: no approver is available\. .*--on-ask wait\.\n$/,
+      /^retinue: Bash touch made was denied: no approver is available\. .*--on-ask wait\.\n$/,
     );
     const loud = await retinue(["-p", "MAIN: go", "--verbose"], { ...placeWithNotes(), server: await serve(reading) });
     expect(loud.stderr).toMatch(/^ {2}✓ general-purpose read the notes · succeeded · 2 calls/m);

@@ -82,9 +82,15 @@ describe("retinue -p", () => {
     const [init, assistant, user] = lines;
     expect(init).toMatchObject({ cwd: place.cwd, permissionMode: "acceptEdits", mcp_servers: [] });
     expect(assistant).toMatchObject({
-      message: { content: [{ type: "text" }, { type: "tool_use", name: "Read", input: { file_path: "notes.txt" } }] },
+      message: {
+        content: [
+          { type: "thinking", thinking: "", signature: expect.any(String) },
+          { type: "text" },
+          { type: "tool_use", name: "Read", input: { file_path: "notes.txt" } },
+        ],
+      },
     });
-    const call = (assistant as { message: { content: { id?: string }[] } }).message.content[1]?.id;
+    const call = (assistant as { message: { content: { id?: string }[] } }).message.content[2]?.id;
     expect(user).toMatchObject({ message: { content: [{ type: "tool_result", tool_use_id: call }] } });
     expect(new Set(lines.map((line) => line["session_id"])).size).toBe(1);
     expect(new Set(lines.map((line) => line["uuid"])).size).toBe(lines.length);

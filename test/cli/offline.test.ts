@@ -1,12 +1,10 @@
 import { chmodSync, existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished } from "vitest";
 import { callsOf, type Line } from "../../src/protocol/index.ts";
-import {
-  canDropPrivileges,
-  createUnprivilegedRipgrep,
-} from "../../src/tools/ripgrep/unprivileged-ripgrep.test-support.ts";
-import { createPlace, type Place, resultOf, retinue } from "./command-line.ts";
+import { needsModes } from "../../src/testing/needs.test-support.ts";
+import { createUnprivilegedRipgrep } from "../../src/tools/ripgrep/unprivileged-ripgrep.test-support.ts";
+import { createPlace, createPlaceWithSettings, type Place, resultOf, retinue } from "./command-line.ts";
 
 const map = ["-p", "Map this repository", "--output-format", "json"];
 const parts = ["api", "docs", "engine", "tests", "web"];
@@ -178,10 +176,11 @@ it("the map of this repository names every module", async () => {
   expect(headingsIn(result)).toContain("test");
 });
 
-it.runIf(canDropPrivileges)("a map says what could not be read, and does not call it empty", async () => {
+it("a map says what could not be read, and does not call it empty", needsModes, async () => {
   const place = createPlace();
   write(place, { "a.txt": "one\n", "secret.txt": "two\n", "d/b.txt": "three\n" });
   for (const name of ["secret.txt", "d"]) chmodSync(join(place.cwd, name), 0o000);
+  onTestFinished(() => chmodSync(join(place.cwd, "d"), 0o700));
   const environment = { RETINUE_RIPGREP: createUnprivilegedRipgrep(join(place.home, "..")) };
   const { stdout } = await retinue(["-p", "Map this repository"], { ...place, environment });
   expect(stdout).toMatch(/^- total: 1 text file, 1 line; not all files could be read$/m);
@@ -190,12 +189,12 @@ it.runIf(canDropPrivileges)("a map says what could not be read, and does not cal
 });
 
 it("a run shows its notices in one line before the answer, and all of them with --verbose", async () => {
-  const place = createPlace();
+  const place = createPlaceWithSettings();
   write(place, { "AGENTS.md": "Be brief.\n", "README.md": "# Tea\n" });
   const before = async (...words: string[]) => {
     const { stderr } = await retinue(["-p", "Map this repository", ...words], place);
-    const isExpected = (line: string) => line.startsWith("retinue: ") && !line.includes("without a sandbox");
-    return stderr.split("\n").filter(isExpected);
+    const isNotice = (line: string) => line.startsWith("retinue: ");
+    return stderr.split("\n").filter(isNotice);
   };
   const [line = "", ...more] = await before();
   expect(line).toMatch(/ignores AGENTS\.md\. No provider is configured: .*language model\. \(Add --verbose/);

@@ -41,6 +41,16 @@ describe("retinue permissions", () => {
     expect(json.rules[0]).toMatchObject({ text: "Read(.env)", effect: "deny", scope: "user" });
   });
 
+  it("answers every row, and ends with exit code 2 if a row is not valid", async () => {
+    const row = JSON.stringify({ id: "a", input: { tool: "Bash", command: "ls" } });
+    const words = ["permissions", "check", "--jsonl"];
+    expect(await retinue(words, { ...createPlace(), input: `${row}\n` })).toMatchObject({ code: 0, stderr: "" });
+    const run = await retinue(words, { ...createPlace(), input: `{"id": "b"}\n${row}\n` });
+    expect(run.code).toBe(2);
+    expect(run.stdout.trimEnd().split("\n")).toHaveLength(2);
+    expect(run.stderr).toBe('retinue: 1 row can\'t be used: see "invalid row" in the output.\n');
+  });
+
   it("reports rules that can't be parsed", async () => {
     const place = createPlace();
     write(place, { "~/settings.json": { permissions: { deny: ["WebFetch(example.com)"] } } });

@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
@@ -87,6 +87,19 @@ describe("signals", () => {
     expect(run.stderr).toContain("retinue: Interrupted before the run began.");
     expect(() => process.kill(Number(readFileSync(pidFile, "utf8")), 0)).toThrow("ESRCH");
   });
+
+  it("SIGTERM ends the program after a while even if a hook does not end", async () => {
+    const place = createPlace();
+    const hook = { type: "command", command: "echo begun > begun; sleep 100", timeout: 100 };
+    mkdirSync(place.home, { recursive: true });
+    writeFileSync(join(place.home, "settings.json"), JSON.stringify({ hooks: { SessionEnd: [{ hooks: [hook] }] } }));
+    const child = startRetinue(["-p", "Hi"], { ...place, server: await serve([{ content: "Hello." }]) });
+    child.stdin.end();
+    const end = ended(child);
+    while (!existsSync(join(place.cwd, "begun"))) await setTimeout(20);
+    child.kill("SIGTERM");
+    expect(await end).toMatchObject({ code: 143, signal: null });
+  }, 40_000);
 
   it("an uncaught error produces a result for programs and no stack trace for people", async () => {
     const place = createPlace();

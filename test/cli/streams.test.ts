@@ -1,6 +1,7 @@
 import { setTimeout as pause } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { messagesOf } from "../../src/testing/index.ts";
+import { isLinux, needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, ended, retinueProcess, serve, startRetinue } from "./command-line.ts";
 
 describe("the command line", () => {
@@ -65,7 +66,7 @@ describe("the command line", () => {
     expect(run.code).toBe(130);
   });
 
-  it.runIf(process.platform === "linux")("does not report success if the answer could not be written", async () => {
+  it("does not report success if the answer could not be written", needs("Linux", isLinux), async () => {
     const place = createPlace();
     const server = await serve([{ content: "Hello." }]);
     const through = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
@@ -74,8 +75,9 @@ describe("the command line", () => {
     expect(run.stderr).toMatch(/^retinue: The output can't be written: No space left on the disk/);
   });
 
-  it.runIf(process.platform === "linux").each(["--help", "--version", "help"])(
+  it.each(["--help", "--version", "help"])(
     "says that the output of %s could not be written",
+    needs("Linux", isLinux),
     async (word) => {
       const through = ["sh", "-c", 'exec "$@" > /dev/full', "sh"];
       const { code, stderr } = await retinueProcess([word], { ...createPlace(), through });

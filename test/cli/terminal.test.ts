@@ -1,9 +1,9 @@
 import type { ChildProcessWithoutNullStreams } from "node:child_process";
-import { spawnSync } from "node:child_process";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiServer, Reply } from "../../src/testing/index.ts";
+import { needsTerminals } from "../../src/testing/needs.test-support.ts";
 import {
   createPlace,
   type Ended,
@@ -14,13 +14,6 @@ import {
   startRetinue,
   underCommand,
 } from "./command-line.ts";
-
-/**
- * Whether util-linux's `script`, which starts a program in a new terminal, is installed. Other implementations have
- * different options.
- */
-const hasTerminals = spawnSync("script", ["--version"], { encoding: "utf8" }).stdout?.includes("util-linux") ?? false;
-if (!hasTerminals) console.warn("SKIPPED: terminal keys, because util-linux's `script` is not installed.");
 
 const task = (name: string) => ({
   tool: "Task",
@@ -110,7 +103,7 @@ function reader(child: ChildProcessWithoutNullStreams): (text: string) => Promis
     });
 }
 
-describe.skipIf(!hasTerminals)("on a terminal", () => {
+describe("on a terminal", needsTerminals, () => {
   it("Ctrl+B moves the foreground agents to the background, and they continue", async () => {
     const { server, answer } = await scene();
     const { end, until, type } = startOnTerminal(server);
@@ -151,7 +144,7 @@ function results(server: ApiServer): readonly string[] {
     .map(({ content }) => (typeof content === "string" ? content : JSON.stringify(content)));
 }
 
-describe.skipIf(!hasTerminals)("a call that needs approval", () => {
+describe("a call that needs approval", needsTerminals, () => {
   it("is shown in full on the terminal, and the user can allow it once, deny it, edit it, or always allow it", async () => {
     const replies = [
       bash("touch once\necho 'a\u202eb'"),

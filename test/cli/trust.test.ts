@@ -1,6 +1,7 @@
 import { existsSync, mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { needsTerminals } from "../../src/testing/needs.test-support.ts";
 import { createPlace, type Place, resultOf, retinue, retinueProcess, serve, underCommand } from "./command-line.ts";
 
 function write({ cwd }: Place, files: Readonly<Record<string, unknown>>): void {
@@ -115,6 +116,11 @@ describe("a project's own settings", () => {
     const run = await retinue(["trust", "add"], { ...place, environment: { RETINUE_CALL_ID: "main_1_0" } });
     expect(run).toMatchObject(refused);
     expect(await retinue(["trust", "add"], { ...place, ...underCommand('"$@"') })).toMatchObject(refused);
+    expect((await retinue(["trust", "list"], place)).stdout).toBe("No directory is trusted.\n");
+  });
+
+  it("can't be trusted by an agent's command in a terminal of its own", needsTerminals, async () => {
+    const place = createPlace();
     const inTerminal = underCommand('echo y | script -qec "$*" /dev/null');
     const offered = ["agents", "new", "tester", "--description", "Tests."];
     expect((await retinue(offered, { ...place, ...inTerminal })).stdout).toContain("agent can't trust a directory");

@@ -1,4 +1,4 @@
-import { execFileSync, spawnSync } from "node:child_process";
+import { execFileSync } from "node:child_process";
 import { once } from "node:events";
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { createServer as createHttpServer } from "node:http";
@@ -9,6 +9,7 @@ import { describe, expect, it, onTestFinished } from "vitest";
 import { systemClock } from "../../src/app/index.ts";
 import { createWorkerHub, type RemoteWorker } from "../../src/link/index.ts";
 import { everything, openOn, startServer, toolCall } from "../../src/link/link.test-support.ts";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import {
   createPlace,
   ended,
@@ -137,7 +138,7 @@ describe("retinue worker", () => {
     expect((await worker.ended).code).toBe(143);
   });
 
-  it.runIf(spawnSync("openssl", ["version"]).status === 0)("connects to an encrypted server", async () => {
+  it("connects to an encrypted server", needs("openssl"), async () => {
     const place = createPlace();
     const { remote, worker } = await connectEncrypted(place);
     expect(remote.state).toBe("connected");

@@ -22,6 +22,8 @@ export interface Directive {
   readonly session?: string;
   /** Whether the block shows output of the last block that was run, or part of it. */
   readonly output: boolean;
+  /** Whether figures and ids in the output differ from run to run. */
+  readonly figures: boolean;
   /** Whether the block contains settings that the blocks below it use. */
   readonly use: boolean;
 }
@@ -50,7 +52,7 @@ function parseDirective(comment: string): Directive {
   const skip = /^skip because (.+)$/.exec(comment)?.[1];
   const words = skip === undefined ? comment.split(" ").filter((word) => word !== "") : [];
   const values = new Map(words.map((word) => [word.split("=")[0]!, word.slice(word.indexOf("=") + 1)] as const));
-  const known = ["exit", "api", "wire", "address", "session", "output", "use"];
+  const known = ["exit", "api", "wire", "address", "session", "output", "figures", "use"];
   const stranger = [...values.keys()].find((key) => !known.includes(key));
   if (stranger !== undefined) throw new Error(`Unknown word "${stranger}" in a test comment. Use ${known.join(", ")}.`);
   const optional = (key: "api" | "address" | "session") => (values.has(key) ? { [key]: values.get(key)! } : {});
@@ -62,6 +64,7 @@ function parseDirective(comment: string): Directive {
     exit: Number(values.get("exit") ?? 0),
     wire: (values.get("wire") ?? "anthropic") as Directive["wire"],
     output: values.has("output"),
+    figures: values.has("figures"),
     use: values.has("use"),
   };
 }

@@ -13,7 +13,7 @@ describe("documented output", () => {
     ['{"a": ["x", "…"]}', '{"a": ["x", "y", "z"]}', "json"],
     ['{"a": "…"}\n…', '{"a": {"b": 1}}\n{"c": 2}', "jsonl"],
   ])("%j matches %j", (shown, printed, language) => {
-    expect(mismatch(shown, printed, language)).toBeUndefined();
+    expect(mismatch(shown, printed, { language })).toBeUndefined();
   });
 
   it.each([
@@ -30,7 +30,15 @@ describe("documented output", () => {
     ['{"a": null}', '{"a": {}}', "json"],
     ['{"a": "x"}', '{"a": "y"}', "jsonl"],
   ])("%j does not match %j", (shown, printed, language) => {
-    expect(mismatch(shown, printed, language)).toEqual(expect.any(String));
+    expect(mismatch(shown, printed, { language })).toEqual(expect.any(String));
+  });
+
+  it("may ignore figures, but nothing else", () => {
+    const shown = "reviewer a8qxkrvgkq5qv · 2 turns · 2,393 tokens · $0.0035 · 35 ms";
+    const check = (printed: string) => mismatch(shown, printed, { language: "text", figures: true });
+    expect(check("reviewer ayc8m7n6755nb · 3 turns · 17 tokens · $1.10 · 1.2 s")).toBeUndefined();
+    expect(check("reviewer ayc8m7n6755nb · 3 turns · 17 tokens · 1.2 s")).toEqual(expect.any(String));
+    expect(mismatch(shown, shown.replace("35 ms", "36 ms"), { language: "text" })).toEqual(expect.any(String));
   });
 });
 

@@ -48,7 +48,9 @@ export function createPagePlace(): PagePlace {
 
   async function withProvider(directive: Directive, start: Start): Promise<Printed> {
     if (directive.api === undefined) return start({ cwd, environment });
-    const server = await startFromFile(join(import.meta.dirname, "answers", `${directive.api}.json`));
+    const server = await startFromFile(join(import.meta.dirname, "answers", `${directive.api}.json`), {
+      thinks: false,
+    });
     const settings = directive.address === undefined ? undefined : readFileSync(settingsFile, "utf8");
     try {
       if (settings !== undefined) writeFileSync(settingsFile, settings.replaceAll(directive.address!, server.url));

@@ -3,6 +3,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { afterAll, beforeAll, describe, expect, it } from "vitest";
 import { loadSettings } from "../../src/app/index.ts";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { type Block, findBlocks } from "./blocks.ts";
 import { mismatch } from "./match-output.ts";
 import { createPagePlace, type PagePlace, type Printed, root } from "./page-place.ts";
@@ -60,13 +61,15 @@ export function checkPages(pages: readonly Page[]): void {
 
     it.each(blocks.filter(isRun).map((block) => ({ block, title: `${block.language} block at line ${block.line}` })))(
       "$title",
+      // Some pages use curl to show how programs without a client library call a server.
+      blocks.some(({ language, text }) => language === "sh" && /\bcurl\b/.test(text)) ? needs("curl") : {},
       async ({ block }) => {
         const { directive, language } = block;
         const words = place.fill(block.text, directive);
         if (directive.output) {
           if (last === undefined) throw new Error("Nothing was run before this output.");
           const printed = language === "text" ? last.stdout + withoutSandboxNotice(last.stderr) : last.stdout;
-          expect(mismatch(words, printed, language)).toBeUndefined();
+          expect(mismatch(words, printed, { language, figures: directive.figures })).toBeUndefined();
         } else if (language === "sh" && words.startsWith("npm ")) {
           for (const [, script = ""] of words.matchAll(/npm (?:run )?(?!ci\b|install\b)([\w-]+)/g))
             expect(scripts).toContain(script);

@@ -1,10 +1,11 @@
-import { existsSync } from "node:fs";
+import { mkdtempSync } from "node:fs";
 import { readdir, readFile } from "node:fs/promises";
+import { tmpdir } from "node:os";
 import { join, relative } from "node:path";
 import { publint } from "publint";
 import { formatMessage } from "publint/utils";
 import ts from "typescript";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import { root } from "./temporary-house.ts";
 
 interface LockedPackage {
@@ -13,9 +14,6 @@ interface LockedPackage {
   dev?: boolean;
   optionalDependencies?: Record<string, string>;
 }
-
-// Until the source of both entry points exists, there is no complete package to publish.
-const complete = ["src/index.ts", "src/cli/main.ts"].every((name) => existsSync(join(root, name)));
 
 const read = async (name: string) => JSON.parse(await readFile(join(root, name), "utf8"));
 
@@ -52,7 +50,10 @@ describe("the package", () => {
     expect(scripts["prepack"]).toBe("node scripts/build.mjs --if-stale");
   });
 
-  it.runIf(complete)("passes publint's strict checks", async () => {
+  it("passes publint's strict checks", async () => {
+    // The home directory, where npm has its cache by default, may be read-only.
+    vi.stubEnv("npm_config_cache", mkdtempSync(join(tmpdir(), "npm-cache-")));
+    onTestFinished(() => void vi.unstubAllEnvs());
     const { messages, pkg } = await publint({ pkgDir: root, pack: "npm", strict: true });
     expect(messages.map((message) => formatMessage(message, pkg, { color: false }))).toEqual([]);
   });

@@ -49,6 +49,17 @@ describe("scripts/release.mjs", () => {
     expect(git("tag", "--points-at", "HEAD")).toBe("v0.2.0");
   });
 
+  it("releases the current version if it has no tag yet, even if the changelog names it already", async () => {
+    const { house, git, read } = await createRepository({ changes: "# Changelog\n\n## 0.1.9\n\n- The first.\n" });
+    expect(await house.run("release.mjs", "0.1.9")).toMatchObject({ code: 0 });
+    expect(JSON.parse(read("package.json"))).toMatchObject({ version: "0.1.9" });
+    expect(read("CHANGELOG.md")).toMatch(
+      /^# Changelog\n\n## Unreleased\n\n## 0\.1\.9 \(\d{4}-\d\d-\d\d\)\n\n- The first\.\n$/,
+    );
+    expect(git("tag", "--points-at", "HEAD")).toBe("v0.1.9");
+    await expectRefusal(house, /tag v0\.1\.9 already exists/, "0.1.9");
+  });
+
   it("changes nothing with --dry-run, or if the tests fail", async () => {
     const dry = await createRepository();
     expect(await dry.house.run("release.mjs", "0.1.10", "--dry-run")).toMatchObject({
@@ -65,7 +76,7 @@ describe("scripts/release.mjs", () => {
   it("rejects uncommitted changes, a version that is invalid or too low, and an empty changelog", async () => {
     const { house, git } = await createRepository();
     await expectRefusal(house, /"next" is not a version/, "next");
-    await expectRefusal(house, /0\.1\.9 is not higher/, "0.1.9");
+    await expectRefusal(house, /0\.1\.8 is lower/, "0.1.8");
     await expectRefusal(house, /Usage: /);
     git("tag", "v0.2.0");
     await expectRefusal(house, /tag v0\.2\.0 already exists/, "minor");

@@ -79,7 +79,7 @@ describe("the command line, with model API faults,", () => {
   });
 
   it("keeps the received part of a failed response, and tells the model that it was cut off", async () => {
-    const cut: Fault = { kind: "error-event", afterEvents: 4, errorType: "invalid_request_error" };
+    const cut: Fault = { kind: "error-event", afterEvents: 7, errorType: "invalid_request_error" };
     const place = createPlace();
     const server = await createApiServer({
       script: [{ content: ["Half of it", call], fault: cut }, { content: "Going on." }],

@@ -137,10 +137,10 @@ it("a checkpoint contains what its format specifies", async () => {
   const { format, ...parts } = JSON.parse(facts) as { format: number; state: object; chain: object };
   // If these keys or the result of the fold change, increase FORMAT in thread.ts and the number here.
   expect({ format, keys: [parts, parts.state, parts.chain].map((part) => Object.keys(part).sort().join()) }).toEqual({
-    format: 7,
+    format: 9,
     keys: [
-      "answer,chain,ended,head,kept,lines,state,type",
-      "asked,awaited,background,calls,context,cutOff,queue,repetition,said,turn,unanswered,underWay",
+      "answer,chain,drops,ended,head,kept,lines,state,type",
+      "asked,awaited,background,calls,context,cutOff,queue,repetition,said,turn,unanswered,underWay,unverified,work",
       "bytesLength,lastMark,offsets,prompt",
     ],
   });

@@ -2,24 +2,23 @@ import { existsSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createApiServer } from "../../src/testing/index.ts";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { canMount, fill, fullDisk, withSmallDisk } from "../torture/disk.ts";
 import { runCommandLine, startCommandLine } from "./command-line.ts";
 import { createPlace, type Place, transcriptPath } from "./place.ts";
 
 const mounts = canMount();
-if (!mounts)
-  console.warn("SKIPPED: tests with full and read-only disks, because only root on Linux can mount file systems.");
 
-it.runIf(mounts)(
+it(
   "a run waits while the disk is full, reports that, and continues when there is space",
+  needs("the right to mount file systems", mounts),
   async () => {
     const report = await fullDisk({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
     expect(report).toMatchObject({ passed: 1, run: 1, firstFailure: undefined, work: { pauses: 1 } });
   },
-  60_000,
 );
 
-describe.runIf(mounts)("a run that waits for disk space", () => {
+describe("a run that waits for disk space", needs("the right to mount file systems", mounts), () => {
   it.each([
     ["SIGTERM", 143],
     ["SIGINT", 130],
@@ -78,13 +77,17 @@ describe("the state directory", () => {
     place.remove();
   });
 
-  it.runIf(mounts)("on a read-only file system is rejected with a message", async () => {
-    await withSmallDisk("size=64k,ro", async (place) => {
-      const { code, stdout, stderr } = await run(place);
-      expect(code).not.toBe(0);
-      expect(stdout).toBe("");
-      expect(stderr).toMatch(/read-only|EROFS/);
-      expect(stderr).not.toMatch(/\n\s+at |bug in Retinue/);
-    });
-  });
+  it(
+    "on a read-only file system is rejected with a message",
+    needs("the right to mount file systems", mounts),
+    async () => {
+      await withSmallDisk("size=64k,ro", async (place) => {
+        const { code, stdout, stderr } = await run(place);
+        expect(code).not.toBe(0);
+        expect(stdout).toBe("");
+        expect(stderr).toMatch(/read-only|EROFS/);
+        expect(stderr).not.toMatch(/\n\s+at |bug in Retinue/);
+      });
+    },
+  );
 });

@@ -43,15 +43,21 @@ export function expectedRequests(lines: readonly Line[]): ExpectedRequest[] {
       calls = line.message.content.flatMap((block) => (block.type === "tool_call" ? [block.callId] : []));
     }
     if (line.type === "conversation.compacted") {
-      const kept = line.kept === 0 ? [] : messages.slice(-line.kept);
+      const kept = line.kept === 0 ? [] : messages.slice(-line.kept).map(withoutThinking);
       messages.splice(0, messages.length, { role: "user", content: [{ type: "text", text: line.summary }] }, ...kept);
     }
+    if (line.type === "thinking.dropped") messages.splice(0, messages.length, ...messages.map(withoutThinking));
     if (line.type === "model.failed") {
       const content = line.partial.filter((block) => block.type === "text").flatMap(assistantBlock);
       if (content.length > 0) messages.push({ role: "assistant", content });
     }
   }
   return requests;
+}
+
+function withoutThinking({ role, content }: WireMessage): WireMessage {
+  const isThinking = (block: unknown) => /thinking$/.test((block as { type: string }).type);
+  return { role, content: content.filter((block) => !isThinking(block)) };
 }
 
 /** Returns the messages of a received request as JSON in the same form. */

@@ -10,7 +10,8 @@ import {
 } from "node:fs";
 import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
-import type { Line } from "../../src/protocol/index.ts";
+import type { Line, SandboxMode } from "../../src/protocol/index.ts";
+import { sandboxSetting } from "../../src/testing/sandbox-setting.test-support.ts";
 
 /** A workspace and a state directory in one temporary directory. */
 export interface Place {
@@ -25,8 +26,7 @@ export interface Place {
 /** An environment variable that Retinue passes on to commands. Tests find the commands of a place by its value. */
 export const MARK = "XDG_MENU_PREFIX";
 
-/** Creates a place where commands run without a sandbox, because starting it takes longer than most of them. */
-export function createPlace({ sandbox = "off" }: { readonly sandbox?: "off" | "auto" } = {}): Place {
+export function createPlace({ sandbox = sandboxSetting }: { readonly sandbox?: SandboxMode } = {}): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-reliability-")));
   const cwd = join(root, "work");
   mkdirSync(cwd);

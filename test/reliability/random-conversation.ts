@@ -1,4 +1,5 @@
 import fc from "fast-check";
+import { SERIALIZER_VERSION } from "../../src/conversation/index.ts";
 import type { AssistantBlock, CallOutcome, DurableEvent, Head, ResultBlock, Usage } from "../../src/protocol/index.ts";
 
 export interface RandomConversation {
@@ -16,6 +17,7 @@ interface Turn {
   readonly outcome: CallOutcome;
   readonly fails: boolean;
   readonly ends: boolean;
+  readonly drops: boolean;
 }
 
 const usage: Usage = { inputTokens: 1, outputTokens: 1, cacheReadTokens: 0, cacheWriteTokens: 0 };
@@ -44,6 +46,7 @@ const block: fc.Arbitrary<AssistantBlock> = fc.oneof(
   text.map(
     (words): AssistantBlock => ({ type: "opaque", json: `{"type":"other","x":${JSON.stringify(words)}}`, origin }),
   ),
+  fc.constant<AssistantBlock>({ type: "opaque", json: '{"type":"redacted_thinking","data":"x"}', origin }),
 );
 const resultBlock: fc.Arbitrary<ResultBlock> = fc.oneof(
   text.map((words): ResultBlock => ({ type: "text", text: words })),
@@ -59,6 +62,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
   outcome: fc.constantFrom<CallOutcome>("ok", "error", "denied", "unknown"),
   fails: fc.integer({ min: 0, max: 9 }).map((number) => number === 0),
   ends: fc.boolean(),
+  drops: fc.integer({ min: 0, max: 5 }).map((number) => number === 0),
 });
 
 export const randomConversation: fc.Arbitrary<RandomConversation> = fc
@@ -77,6 +81,7 @@ function eventsOf(turns: readonly Turn[]): DurableEvent[] {
   let last = 0;
   for (const [index, each] of turns.entries()) {
     const number = index + 1;
+    if (each.drops) events.push({ type: "thinking.dropped", serializer: SERIALIZER_VERSION });
     if (each.prompt !== undefined) events.push(said(each.prompt));
     if (each.context !== undefined) events.push({ type: "context.added", cause: "resumed", text: each.context });
     events.push({ type: "model.requested", turn: number }, ...answer(each, number));

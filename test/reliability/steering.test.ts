@@ -2,9 +2,10 @@ import { expect, it } from "vitest";
 import { steering } from "../torture/steering.ts";
 
 it("a session that is killed and resumed loses and repeats no prompt, command or approval", async () => {
-  const report = await steering({ seed: 1, count: 1, until: Number.POSITIVE_INFINITY });
+  // With this seed, the process is first killed only after most of its calls, so that some are approved on any machine.
+  const report = await steering({ seed: 13, count: 1, until: Number.POSITIVE_INFINITY });
   expect(report).toMatchObject({ passed: 1, run: 1, firstFailure: undefined });
   expect(report.work["kills"]).toBeGreaterThanOrEqual(1);
   expect(report.work["prompts"]).toBeGreaterThanOrEqual(1);
   expect(report.work["allowed"]).toBeGreaterThanOrEqual(2);
-}, 60_000);
+});

@@ -282,7 +282,8 @@ describe("a tool that the program defines", () => {
     );
     const { outcome, facts } = await resumed.session.prompt("").result;
     expect(outcome).toBe("succeeded");
-    expect(facts.toolCalls).toEqual({ price_of: 1 });
+    // The resumed run continues the lost one.
+    expect(facts.toolCalls).toEqual({ price_of: 2 });
     expect(calls).toEqual(["pear 1"]);
     expect(resultsIn(resumed.server, "MAIN")).toEqual([
       expect.stringContaining("Outcome unknown"),

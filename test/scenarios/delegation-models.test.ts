@@ -104,6 +104,16 @@ describe("an agent's provider", () => {
     expect(started).toMatchObject([{ model: "gpt-6-sol", modelReason: expect.stringContaining(`agent ${agent}`) }]);
   });
 
+  it.each([
+    [{ model: "small" }, {}, "provider from the parent agent, model from the call"],
+    [{ subagent_type: "maker" }, {}, "provider from the parent agent, model from agent maker"],
+    [{}, { subagents: { model: "small" } }, "provider from the parent agent, model from settings.subagents.model"],
+    [{}, { subagents: { model: "inherit" } }, "the parent's model, requested by settings.subagents.model"],
+    [{}, {}, "the parent's model"],
+  ])("is recorded with the reason: %j, settings %j", async (more, settings, reason) => {
+    expect((await delegate(more, { agents, settings })).started?.modelReason).toBe(reason);
+  });
+
   it("is its parent's if no other one is configured", async () => {
     const { started } = await delegate({ subagent_type: "maker" }, { agents });
     expect(started).toMatchObject({ model: "gpt-6-sol", provider: "anthropic" });
@@ -113,8 +123,8 @@ describe("an agent's provider", () => {
 
 describe("a resumed agent", () => {
   /**
-   * Returns the models of an agent's three runs: started with a model, then resumed, then resumed with `again` in a new
-   * process.
+   * Returns the models of an agent's three runs, with the reasons: started with a model, then resumed, then resumed with
+   * `again` in a new process.
    */
   async function modelsOf(again: Record<string, unknown>): Promise<readonly string[]> {
     const agentOf = (request: RecordedRequest): string => / id=\\?"(a\w+)/.exec(request.rawBody.toString())?.[1] ?? "";
@@ -141,7 +151,8 @@ describe("a resumed agent", () => {
         const session = await openSession({ ...at, environment, ...(resume === undefined ? {} : { resume }) });
         const run = session.prompt(words);
         for await (const update of run)
-          if (update.type === "subagent.event" && update.event.type === "run.started") models.push(update.event.model);
+          if (update.type === "subagent.event" && update.event.type === "run.started")
+            models.push(`${update.event.model} (${update.event.modelReason.replace(/.*model from /, "")})`);
         expect((await run.result).outcome).toBe("succeeded");
         resume = session.id;
         await session.close();
@@ -153,10 +164,18 @@ describe("a resumed agent", () => {
   }
 
   it("keeps the requested model, even in a later process", async () => {
-    expect(await modelsOf({})).toEqual(["claude-haiku-5-5", "claude-haiku-5-5", "claude-haiku-5-5"]);
+    expect(await modelsOf({})).toEqual([
+      "claude-haiku-5-5 (the call)",
+      "claude-haiku-5-5 (its last run)",
+      "claude-haiku-5-5 (its last run)",
+    ]);
   });
 
   it("uses the model in the call that resumes it", async () => {
-    expect(await modelsOf({ model: "opus" })).toEqual(["claude-haiku-5-5", "claude-haiku-5-5", "claude-opus-5-5"]);
+    expect(await modelsOf({ model: "opus" })).toEqual([
+      "claude-haiku-5-5 (the call)",
+      "claude-haiku-5-5 (its last run)",
+      "claude-opus-5-5 (the call)",
+    ]);
   });
 });

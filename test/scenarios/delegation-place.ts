@@ -23,6 +23,8 @@ import {
 } from "../../src/protocol/index.ts";
 import { type Cast, createCast, type ScriptedStep } from "../../src/testing/index.ts";
 
+import { sandboxSetting } from "../../src/testing/sandbox-setting.test-support.ts";
+
 export interface Place {
   readonly home: string;
   readonly cwd: string;
@@ -37,7 +39,7 @@ export interface Walk extends Place {
   readonly tools: readonly string[];
 }
 
-/** Creates a workspace and a state directory. Commands run without a sandbox, because it takes longer than they do. */
+/** Creates a workspace and a state directory. */
 export function newPlace(): Place {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-delegation-")));
   onTestFinished(() => rmSync(root, { recursive: true, force: true, maxRetries: 5 }));
@@ -45,7 +47,7 @@ export function newPlace(): Place {
   writeFileSync(join(cwd, "notes.txt"), "alpha\nbeta\n");
   const home = join(root, "home");
   mkdirSync(home, { mode: 0o700 });
-  writeFileSync(join(home, "settings.json"), JSON.stringify({ sandbox: "off" }));
+  writeFileSync(join(home, "settings.json"), JSON.stringify({ sandbox: sandboxSetting }));
   return { home, cwd };
 }
 
@@ -58,10 +60,16 @@ export interface Options extends SessionOptions {
 }
 
 export async function open(parts: Parts, options: Options = {}): Promise<{ session: Session; model: Cast } & Place> {
-  const { at = newPlace(), window = 200_000, ...rest } = options;
+  const { at = newPlace(), window = 200_000, settings, ...rest } = options;
   const model = createCast(parts, { window });
   const environment = { PATH: process.env["PATH"], HOME: at.home, ...rest.environment };
-  const session = await openSession({ ...rest, ...at, model, environment });
+  const session = await openSession({
+    ...rest,
+    settings: { sandbox: sandboxSetting, ...settings },
+    ...at,
+    model,
+    environment,
+  });
   return { session, model, ...at };
 }
 

@@ -229,8 +229,62 @@ describe("a resumed agent that has background agents", () => {
     await session.prompt("And now again?").result;
     await session.close();
     const [once, twice] = model.requests("MAIN").map(lastWords);
-    expect(once).toMatch(/Ended; their reports arrive[^\n]*:\n- a\w{12} \(general-purpose\): a piece of work/);
+    expect(once).toMatch(/Ended; their reports follow:\n- a\w{12} \(general-purpose\): a piece of work/);
     expect(once).toMatch(/<task_notification [^>]*status="completed"[\s\S]*The quick answer\./);
     expect(twice).toBe("And now again?");
+  });
+});
+
+describe("a background agent that continues after its session was parked", () => {
+  it("still has to pass the check that its call set", async () => {
+    const at = newPlace();
+    const options = { at, permissionMode: "bypassPermissions" } as const;
+    const call = task("CHILD: go", { run_in_background: true, acceptance: "test -f made.txt" });
+    const first = await open(
+      { MAIN: [{ calls: [call] }, { text: "I wait." }], CHILD: [{ text: "Half.", hangs: true }] },
+      options,
+    );
+    const run = first.session.prompt("MAIN: do it.");
+    for await (const update of run)
+      if (update.type === "subagent.event" && update.event.type === "text.delta") void first.session.park();
+    await run.result;
+    await first.session.close();
+    const parts = {
+      MAIN: [{ text: "I still wait." }, { text: "Good." }],
+      CHILD: [{ text: "Made." }, { text: "Really." }],
+    };
+    const { model, session } = await open(parts, { ...options, resume: first.session.id });
+    await session.prompt("").result;
+    await session.close();
+    model.assertDone();
+    expect(lastWords(model.requests("MAIN")[1])).toContain("[verified: false (test -f made.txt: exit code 1)]");
+  });
+
+  it("has only the turns that are left of its call's max_turns, and reports what it did before", async () => {
+    const at = newPlace();
+    const options = { at, permissionMode: "bypassPermissions" } as const;
+    const count = { calls: [{ name: "Bash", input: { command: "node -e 0" } }] };
+    const write = { calls: [{ name: "Write", input: { file_path: "a.txt", content: "text\n" } }] };
+    const call = task("CHILD: go", { run_in_background: true, max_turns: 4 });
+    const first = await open(
+      { MAIN: [{ calls: [call] }, { text: "I wait." }], CHILD: [write, { text: "Half.", hangs: true }] },
+      options,
+    );
+    const run = first.session.prompt("MAIN: do it.");
+    for await (const update of run)
+      if (update.type === "subagent.event" && update.event.type === "text.delta") void first.session.park();
+    await run.result;
+    await first.session.close();
+    const { model, session } = await open(
+      { MAIN: [{ text: "I still wait." }, { text: "Good." }], CHILD: [count, count] },
+      { ...options, resume: first.session.id },
+    );
+    const result = await session.prompt("").result;
+    await session.close();
+    model.assertDone();
+    expect(result.facts.filesChanged).toEqual(["a.txt"]);
+    const told = lastWords(model.requests("MAIN")[1]);
+    expect(told).toMatch(/Stopped after 4 turns, the limit for this run\./);
+    expect(told).toMatch(/\[3 tool calls; .*changed: a\.txt; ran: "node -e 0" \(exit 0\), "node -e 0" \(exit 0\)\]/);
   });
 });

@@ -42,7 +42,7 @@ describe("a fork", () => {
     expect(unmarked(one(second)).startsWith(prefixOf(one(first)))).toBe(true);
     const [answer, turn, ...more] = messagesIn(one(first)).slice(messagesIn(before).length);
     expect(more).toEqual([]);
-    expect(answer?.content.map(({ type }) => type)).toEqual(["text", "tool_use"]);
+    expect(answer?.content.map(({ type }) => type)).toEqual(["thinking", "text", "tool_use"]);
     expect(turn?.content.map(({ type }) => type)).toEqual(["tool_result", "text", "text"]);
     expect(turn?.content.slice(1).map(({ text }) => text)).toEqual([FORK_INTRODUCTION, "ONE: count them"]);
     // The ids of the fork's calls differ from those of its origin's calls.

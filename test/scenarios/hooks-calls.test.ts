@@ -45,6 +45,14 @@ describe("a hook before a call", () => {
     expect(made(walked)).toBe("made");
   });
 
+  it("makes a call wait for an answer from elsewhere, or denies it, with the decision defer", async () => {
+    const settings = hooks("PreToolUse", says({ hookSpecificOutput: { permissionDecision: "defer" } }));
+    const denied = await walk(once(read), { settings });
+    expect(denied.result.facts.denied).toMatchObject([{ tool: "Read" }]);
+    const approvals: Approvals = { ask: async () => ({ answer: "allow", by: "a person" }) };
+    expect(told(await walk(once(read), { settings, approvals }))).toContain("alpha");
+  });
+
   it("does not allow a call that a rule denies, and is not even called", async () => {
     const settings = hooks("PreToolUse", `touch asked; ${says({ decision: "allow" })}`);
     const walked = await walk(once(write()), { settings, disallowedTools: ["Write(made.txt)"] });
@@ -221,8 +229,23 @@ describe("a hook before a call", () => {
         ],
       },
     });
-    expect(seen).toEqual([["Write", { file_path: "made.txt", content: "made" }, "main", 0]]);
+    const input = { file_path: join(walked.cwd, "made.txt"), content: "made" };
+    expect(seen).toEqual([["Write", input, "main", 0]]);
     expect(made(walked)).toBe("made");
+  });
+
+  it.each([
+    ["edit_file", "Edit"],
+    ["shell", "Bash"],
+    ["replace", "Edit"],
+    ["no_such_tool", undefined],
+  ])("sees a call to %s as a call to %s", async (name, tool) => {
+    const seen: unknown[] = [];
+    const input = tool === "Bash" ? { command: "pwd" } : { file_path: "new.txt", old_string: "", new_string: "x" };
+    const see = ({ tool_name, tool: also }: { tool_name: string; tool?: string }) => void seen.push(tool_name, also);
+    const hooks = { PreToolUse: [{ run: see }], PostToolUse: [{ run: see }] };
+    await walk(once({ name, input }), { hooks, permissionMode: "bypassPermissions" });
+    expect(seen).toEqual(tool === undefined ? [] : [tool, tool, tool, tool]);
   });
 
   it("does not run for other tools, or if all hooks are disabled", async () => {
@@ -309,10 +332,31 @@ describe("a hook after a call", () => {
     expect(JSON.parse(readFileSync(join(walked.cwd, "told.json"), "utf8"))).toMatchObject({
       tool: "Read",
       tool_name: "Read",
-      tool_input: { file_path: "notes.txt" },
+      tool_input: { file_path: join(walked.cwd, "notes.txt") },
       tool_response: { outcome: "ok", content: [{ type: "text", text: expect.stringContaining("alpha") }] },
       duration_ms: expect.any(Number),
     });
+  });
+
+  it("can replace the result for the model, also when the session is resumed", async () => {
+    const at = newPlace();
+    const settings = hooks("PostToolUse", says({ hookSpecificOutput: { updatedToolOutput: "masked" } }));
+    const first = await walk(once(read), { at, settings });
+    expect(told(first)).toBe("masked");
+    expect(JSON.stringify(first.model.requests("MAIN"))).not.toContain("alpha");
+    const { session, model } = await open({ MAIN: [{ text: "More." }] }, { at, settings, resume: first.sessionId });
+    await session.prompt("And now?").result;
+    await session.close();
+    expect(JSON.stringify(model.requests("MAIN"))).toMatch(/masked/);
+    expect(JSON.stringify(model.requests("MAIN"))).not.toContain("alpha");
+  });
+
+  it("can be a function that replaces the result", async () => {
+    const run = () => ({ output: "masked" });
+    expect(told(await walk(once(read), { hooks: { PostToolUse: [{ run }] } }))).toBe("masked");
+    const wrong = () => ({ output: 5 }) as unknown as { output: string };
+    const walked = await walk(once(read), { hooks: { PostToolUse: [{ run: wrong }] } });
+    expect(lastWords(walked.model.requests("MAIN")[1])).toContain("output must be a string");
   });
 
   it("does not run for a call that was not made", async () => {

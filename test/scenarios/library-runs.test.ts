@@ -123,6 +123,20 @@ describe("a limit in dollars for the program's model", () => {
     expect(await ask(await openSession({ ...newPlace(), model, settings }))).toMatchObject({ outcome: "succeeded" });
   });
 
+  it("uses the prices of long prompts, from the model or the settings", async () => {
+    const long = { ...prices, longPrompts: [{ above: 99, input: 10, output: 20, cacheRead: 0, cacheWrite: 0 }] };
+    const described = createScriptedModel([{ text: "Done." }], { prices: long });
+    const providers = { scripted: { prices: { "scripted-1": long } } };
+    const set = createScriptedModel([{ text: "Done." }]);
+    for (const [model, settings] of [
+      [described, { budget }],
+      [set, { budget, providers }],
+    ] as const) {
+      const result = await ask(await openSession({ ...newPlace(), model, settings }));
+      expect(result).toMatchObject({ outcome: "succeeded", costUsd: expect.closeTo(0.0012, 6) });
+    }
+  });
+
   it("is refused with a message that says where to set the price if it is missing", async () => {
     const model = createScriptedModel([]);
     const result = await ask(await openSession({ ...newPlace(), model, settings: { budget } }));

@@ -176,8 +176,10 @@ describe("useful work that repeats calls is not ended:", () => {
           child: () => childMayEnd.promise.then(() => "Built."),
           play: (turn, request) => {
             if (turn === 1) {
-              const ticks = "while :; do echo tick; sleep 0.2; done";
-              return [bash(ticks, { run_in_background: true }), task("CHILD: build", { run_in_background: true })];
+              return [
+                bash("sleep 600", { run_in_background: true }),
+                task("CHILD: build", { run_in_background: true }),
+              ];
             }
             if (turn === 2) {
               const [started, launched] = messagesOf(request).at(-1)?.toolResults ?? [];

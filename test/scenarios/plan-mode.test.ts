@@ -1,19 +1,23 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Session } from "../../src/app/index.ts";
+import { agentOf, foldSession, newSessionView, type SessionView } from "../../src/client/index.ts";
 import { createDeferred } from "../../src/lib/index.ts";
 import type { Approvals } from "../../src/ports/index.ts";
-import { type ApprovalQuestion, type RunUpdate, textOf } from "../../src/protocol/index.ts";
+import { type ApprovalQuestion, type PermissionMode, type RunUpdate, textOf } from "../../src/protocol/index.ts";
 import {
   asAfterKill,
   lastWords,
   mainLines,
   open,
   type Place,
+  promised,
   read,
   resultsIn,
   task,
   walk,
+  watch,
 } from "./delegation-place.ts";
 
 const enter = { name: "EnterPlanMode", input: {} };
@@ -139,6 +143,16 @@ describe("plan mode", () => {
     expect(modes).toEqual(["acceptEdits", "plan", "acceptEdits"]);
   });
 
+  it("is not replaced by a mode that the settings disable", async () => {
+    const { approvals, asked } = person({ answer: "allow" });
+    const settings = {
+      permissions: { defaultMode: "bypassPermissions", disableBypassPermissionsMode: "disable" },
+    } as const;
+    const steps = [{ calls: [leave] }, { calls: [write] }, done];
+    await walk({ MAIN: steps }, { approvals, settings, permissionMode: "plan" });
+    expect(asked.map(({ call }) => call.name)).toEqual(["ExitPlanMode", "Write"]);
+  });
+
   it("is replaced by the mode in the settings if the session began with it", async () => {
     const { approvals } = person({ answer: "allow" });
     const settings = { permissions: { defaultMode: "acceptEdits" as const } };
@@ -146,6 +160,144 @@ describe("plan mode", () => {
     const walked = await walk({ MAIN: steps }, { approvals, settings, permissionMode: "plan" });
     expect(lastWords(walked.model.requests("MAIN")[0])).toContain("ExitPlanMode");
     expect(made(walked)).toBe(true);
+  });
+});
+
+describe("the mode after plan mode", () => {
+  const carriedOut = [{ calls: [leave] }, { calls: [write] }, done];
+  const modeIn = (view: SessionView) => agentOf(view, "main")?.permissionMode;
+
+  /** Shows what a session's clients show. */
+  async function shownBy(session: Session): Promise<SessionView> {
+    let view = newSessionView();
+    for (const update of await watch(session).all) view = foldSession(view, update);
+    return view;
+  }
+
+  it.each<[string, PermissionMode, readonly (PermissionMode | "prompt")[], PermissionMode]>([
+    ["is not one that the user only passed through", "default", ["prompt", "acceptEdits", "plan"], "default"],
+    ["is not one passed through before the first prompt", "default", ["acceptEdits", "plan"], "default"],
+    ["is the one in which the last prompt was sent", "default", ["acceptEdits", "prompt", "plan"], "acceptEdits"],
+    ["is the first one if no prompt was sent", "acceptEdits", ["plan"], "acceptEdits"],
+    ["may be one that Shift+Tab does not offer", "bypassPermissions", ["acceptEdits", "plan"], "bypassPermissions"],
+    ["may be stricter than the first one", "acceptEdits", ["default", "prompt", "acceptEdits", "plan"], "default"],
+    ["stays the same if plan mode is left and entered again", "default", ["plan", "acceptEdits", "plan"], "default"],
+    ["is not changed by prompts in plan mode", "default", ["acceptEdits", "plan", "prompt"], "default"],
+  ])("%s: %s, %j", async (_, permissionMode, actions, expected) => {
+    const { approvals, asked } = person({ answer: "allow" });
+    const prompts = actions.filter((action) => action === "prompt").map(() => done);
+    const { session } = await open({ MAIN: [...prompts, ...carriedOut] }, { approvals, permissionMode });
+    const shown = shownBy(session);
+    for (const action of actions) {
+      if (action === "prompt") await session.prompt("MAIN: say something.").result;
+      else await session.setPermissionMode(action);
+    }
+    expect(session.permissionMode).toBe("plan");
+    await session.prompt("MAIN: present the plan.").result;
+    expect(asked[0]?.decision.reason).toContain(`the permission mode is ${expected}: `);
+    expect(session.permissionMode).toBe(expected);
+    const isAsked = expected === "default";
+    expect(asked.map(({ call }) => call.name)).toEqual(["ExitPlanMode", ...(isAsked ? ["Write"] : [])]);
+    await session.close();
+    expect(modeIn(await shown)).toBe(expected);
+  });
+
+  it.each([
+    ["the mode allowed", write, "acceptEdits"],
+    ["any mode would have allowed", read, "default"],
+  ])("can be one that the user chose during a run, if a call was made that %s", async (_, call, expected) => {
+    const { approvals } = person({ answer: "allow" });
+    const { promise: changed, keep: change } = promised();
+    const steps = [{ calls: [read] }, { calls: [call], after: changed }, done, ...carriedOut];
+    const { session } = await open({ MAIN: steps }, { approvals });
+    const run = session.prompt("MAIN: work.");
+    await watch(session).until(({ event }) => event.type === "model.requested" && event.turn === 2);
+    await session.setPermissionMode("acceptEdits");
+    change();
+    await run.result;
+    await session.setPermissionMode("plan");
+    await session.prompt("MAIN: present the plan.").result;
+    expect(session.permissionMode).toBe(expected);
+    await session.close();
+  });
+
+  it("is the current one if the agent itself enters plan mode", async () => {
+    const { approvals } = person({ answer: "allow" });
+    const { promise: changed, keep: change } = promised();
+    const steps = [{ calls: [read] }, { calls: [enter], after: changed }, ...carriedOut];
+    const { session } = await open({ MAIN: steps }, { approvals });
+    const shown = shownBy(session);
+    const watched = watch(session);
+    const run = session.prompt("MAIN: plan and work.");
+    await watched.until(({ event }) => event.type === "model.requested" && event.turn === 2);
+    await session.setPermissionMode("acceptEdits");
+    change();
+    await watched.until(({ event }) => event.type === "plan.entered");
+    await run.result;
+    expect(session.permissionMode).toBe("acceptEdits");
+    await session.close();
+    expect(modeIn(await shown)).toBe("acceptEdits");
+    const modes = watched.updates.reduce((view, update) => foldSession(view, update), newSessionView());
+    expect(modeIn(modes)).toBe("acceptEdits");
+  });
+
+  it.each<[PermissionMode | undefined, PermissionMode]>([
+    [undefined, "default"],
+    ["acceptEdits", "acceptEdits"],
+  ])(
+    "survives a crash, but is not more permissive than the mode of the new process: %s",
+    async (defaultMode, expected) => {
+      const { approvals, asked } = person({ answer: "allow" });
+      const first = await open({ MAIN: [done] }, { approvals, permissionMode: "acceptEdits" });
+      await first.session.prompt("MAIN: say something.").result;
+      await first.session.setPermissionMode("default");
+      await first.session.setPermissionMode("plan");
+      const at = asAfterKill(first);
+      await first.session.close();
+      const settings = { permissions: { defaultMode } };
+      const resume = first.session.id;
+      const second = await open({ MAIN: carriedOut }, { at, approvals, settings, resume });
+      expect(second.session.permissionMode).toBe("plan");
+      await second.session.prompt("MAIN: present the plan.").result;
+      expect(asked[0]?.decision.reason).toContain(`the permission mode is ${expected}: `);
+      expect(second.session.permissionMode).toBe(expected);
+      await second.session.setPermissionMode("plan");
+      await second.session.close();
+      const entered = mainLines(at, resume).filter((line) => line.type === "plan.entered");
+      expect(entered.map(({ afterPlan }) => afterPlan)).toEqual(["acceptEdits", expected]);
+      expect(asked.map(({ call }) => call.name)).toEqual([
+        "ExitPlanMode",
+        ...(expected === "default" ? ["Write"] : []),
+      ]);
+    },
+  );
+
+  it("limits the agents that were started in a mode that the user only passed through", async () => {
+    const { approvals, asked } = person({ answer: "allow" });
+    const { promise: started, keep: start } = promised();
+    const { promise: planned, keep: plan } = promised();
+    const background = task("CHILD: write it.", { run_in_background: true });
+    const steps = [
+      { calls: [read] },
+      { calls: [background], after: started },
+      done,
+      { calls: [leave] },
+      () => {
+        plan();
+        return done;
+      },
+    ];
+    const parts = { MAIN: steps, CHILD: [{ calls: [write], after: planned }, done] };
+    const { session } = await open(parts, { approvals, interactive: true });
+    const run = session.prompt("MAIN: work.");
+    await watch(session).until(({ event }) => event.type === "model.requested" && event.turn === 2);
+    await session.setPermissionMode("acceptEdits");
+    start();
+    await run.result;
+    await session.setPermissionMode("plan");
+    await session.prompt("MAIN: present the plan.").result;
+    await expect.poll(() => asked.map(({ call }) => call.name)).toEqual(["ExitPlanMode", "Write"]);
+    await session.close();
   });
 });
 

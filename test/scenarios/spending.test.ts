@@ -78,6 +78,20 @@ describe("interrupted responses", () => {
   });
 });
 
+it("a request that is sent again is charged the prices of its prompt, not of both prompts together", async () => {
+  const usage = { inputTokens: 60_000, outputTokens: 100, cacheReadTokens: 0, cacheWriteTokens: 0 };
+  const { result } = await talk(
+    [
+      { content: "Broken", usage, fault: { kind: "missing-end" } },
+      { content: "Done.", usage },
+    ],
+    { model: "claude-haiku-5-5", settings: { budget: { usd: 1 } } },
+  );
+  expect(result).toMatchObject({ outcome: "succeeded", usage: { inputTokens: 120_000 } });
+  // Without the prices for prompts of more than 100,000 tokens.
+  expect(result.costUsd).toBeCloseTo((120_000 * 0.1 + 200 * 0.5) / 1e6, 9);
+});
+
 describe("usage that a provider does not report properly", () => {
   const zero = { inputTokens: 0, outputTokens: 0, cacheReadTokens: 0, cacheWriteTokens: 0 };
   it.each([
@@ -176,4 +190,26 @@ describe("a limit in seconds", () => {
     await session.close();
     expect(result).toMatchObject({ outcome: "succeeded", text: "Made." });
   });
+});
+
+it("a long prompt that is interrupted before the provider reports its usage is charged like a long prompt", async () => {
+  const server = await createApiServer({
+    script: (_, { turn }) => {
+      if (turn === 1) {
+        const usage = { inputTokens: 105_000, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
+        return { content: [{ tool: "LS", input: { path: "." } }], usage };
+      }
+      run.stop("interrupted");
+      return { content: "Never sent.", fault: { kind: "hang" } };
+    },
+  });
+  const environment = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url, PATH: process.env["PATH"] };
+  const session = await openSession({ ...newPlace(), model: "claude-haiku-5-5", environment });
+  const run = session.prompt("MAIN: do it.");
+  const { costUsd = 0, reason } = await run.result;
+  await session.close();
+  await server.close();
+  expect(reason).toBe("interrupted");
+  expect(costUsd).toBeGreaterThan((2 * 105_000 * 0.5) / 1e6);
+  expect(costUsd).toBeLessThan((2 * 106_000 * 0.5) / 1e6);
 });

@@ -56,7 +56,7 @@ describe("a session in another process", () => {
       stdout: expect.stringContaining('"status": "done"'),
     });
     await expect
-      .poll(() => run("ps"), { timeout: 20_000 })
+      .poll(() => run("ps"))
       .toMatchObject({
         stdout: expect.stringMatching(
           / main +waiting for agents [\s\S]* working \(background, main is waiting for it\) /,
@@ -161,9 +161,7 @@ describe("a session that is steered from another terminal", () => {
     await hasLines(place, "tool.started");
     expect(await run("stop", sessionIdOf(transcriptPath(place) ?? ""))).toMatchObject({ code: 0 });
     const { stderr } = await first.ended;
-    expect(stderr).toMatch(
-      /^(retinue: Commands run without a sandbox: .*\n)?retinue: Another terminal is stopping all agents\.\n/,
-    );
+    expect(stderr).toMatch(/^retinue: Another terminal is stopping all agents\.\n/);
   });
 });
 

@@ -138,11 +138,12 @@ describe("verify: auto", () => {
     expect(checked.result.acceptance).toMatchObject({ command: "test -f b.txt", ok: false });
   });
 
-  it("reports that there is no verification agent", async () => {
+  it("reports at once that there is no verification agent, and then that the work is not verified", async () => {
     const main = [write("a.txt"), says("Made.")];
     const { notices, result } = await walk({ verify: "auto", main, disallowedTools: ["Task(Verification)"] });
     expect(notices).toEqual([expect.stringContaining("the Verification agent is switched off or denied here")]);
-    expect(result.acceptance).toBeUndefined();
+    const output = expect.stringContaining("denies it");
+    expect(result.acceptance).toMatchObject({ ok: false, verdict: "inconclusive", output });
   });
 });
 
@@ -167,6 +168,170 @@ it("a run that is stopped during verification leaves no agent behind, and can be
   const result = await again.prompt("Go on.").result;
   await again.close();
   expect(result).toMatchObject({ text: "Made more.", acceptance: { ok: true } });
+});
+
+/** Sessions that follow one another in one place, each with its own model. */
+function lives() {
+  const { root, cwd, environment } = createPlace();
+  const home = join(root, "home");
+  const open = async (parts: Parameters<typeof createCast>[0], options: SessionOptions = {}) => {
+    const model = createCast(parts);
+    const settings = { sandbox: "off", verify: "auto", ...options.settings } as const;
+    const session = await openSession({
+      permissionMode: "bypassPermissions",
+      ...options,
+      settings,
+      cwd,
+      home,
+      environment,
+      model,
+    });
+    return { session, model };
+  };
+  return { open, cwd, home };
+}
+
+const passes = [bash("git status"), says("VERDICT: pass")];
+const task = (prompt: string, more: object = {}) => ({
+  calls: [{ name: "Task", input: { description: "work", prompt, subagent_type: "general-purpose", ...more } }],
+});
+
+describe("verification that is owed", () => {
+  const cases: [string, { options?: SessionOptions; stops?: true }][] = [
+    ["the turn limit", { options: { maxTurns: 1 } }],
+    ["an interruption", { stops: true }],
+  ];
+  it.each(cases)("is named in the result after %s, and made up for when the session is resumed", async (_, how) => {
+    const { open } = lives();
+    const first = await open({ MAIN: [write("a.txt"), { text: "Half.", hangs: true }] }, how.options);
+    const run = first.session.prompt("MAIN: make it.");
+    for await (const update of run) if (update.type === "text.delta") run.stop("interrupted");
+    const cut = await run.result;
+    await first.session.close();
+    expect(cut.outcome).not.toBe("succeeded");
+    expect(cut.acceptance).toMatchObject({ command: "Verification", ok: false, verdict: "inconclusive" });
+    expect(cut.acceptance?.output).toMatch(/not verified: a\.txt\./);
+    const again = await open({ "The request": passes, MAIN: [says("Made.")] }, { resume: first.session.id });
+    const result = await again.session.prompt("").result;
+    await again.session.close();
+    expect(result).toMatchObject({ text: "Made.", acceptance: { ok: true, verdict: "pass" } });
+    expect(firstPrompt(again.model.requests("The request")[0] ?? [])).toMatch(/Changed files:\na\.txt$/);
+  });
+
+  it("is due after a command that was interrupted and did not end at once", async () => {
+    const { open } = lives();
+    const command = "trap '' TERM; echo begun; touch a.txt; while :; do sleep 0.1; done";
+    const first = await open({ MAIN: [bash(command)] });
+    const run = first.session.prompt("MAIN: make it.");
+    for await (const update of run) if (update.type === "tool.progressed") run.stop("interrupted");
+    expect(await run.result).toMatchObject({
+      facts: { commands: [{ command, exitCode: null }] },
+      acceptance: { ok: false, output: expect.stringContaining(command) },
+    });
+    await first.session.close();
+  });
+
+  it("is made up for only once, and by no run that changes nothing after that", async () => {
+    const { open } = lives();
+    const { session, model } = await open({
+      "The request": passes,
+      MAIN: [write("a.txt"), says("Made."), says("It has one line.")],
+    });
+    expect((await session.prompt("MAIN: make it.").result).acceptance).toMatchObject({ ok: true });
+    expect((await session.prompt("How long is it?").result).acceptance).toBeUndefined();
+    await session.close();
+    model.assertDone();
+  });
+
+  it("includes files that failed before and were not verified since", async () => {
+    const { open } = lives();
+    const fails = [bash("git status"), says("VERDICT: fail")];
+    const { session, model } = await open({
+      "The request": [...fails, ...passes],
+      MAIN: [write("a.txt"), says("Made."), says("It is right."), says("Because."), write("b.txt"), says("More.")],
+    });
+    expect((await session.prompt("MAIN: make it.").result).acceptance).toMatchObject({ verdict: "fail" });
+    // The failure was reported, so a question does not report it again.
+    expect((await session.prompt("Why?").result).acceptance).toBeUndefined();
+    expect((await session.prompt("Make more.").result).acceptance).toMatchObject({ verdict: "pass" });
+    await session.close();
+    model.assertDone();
+    expect(firstPrompt(model.requests("The request")[2] ?? [])).toMatch(/Changed files:\na\.txt\nb\.txt$/);
+  });
+
+  it("is due after changes by a background agent, whose files are among the run's facts", async () => {
+    const { open } = lives();
+    const { session, model } = await open({
+      "The request": passes,
+      MAIN: [task("CHILD: make it", { run_in_background: true }), says("I wait."), says("Made.")],
+      CHILD: [write("a.txt"), says("Done.")],
+    });
+    const result = await session.prompt("MAIN: have it made.").result;
+    await session.close();
+    expect(result).toMatchObject({ facts: { filesChanged: ["a.txt"] }, acceptance: { ok: true } });
+    expect(firstPrompt(model.requests("The request")[0] ?? [])).toMatch(/Changed files:\na\.txt$/);
+  });
+
+  it("is due after a command that may have changed files, but not after one that only reads", async () => {
+    const { open } = lives();
+    const { session, model } = await open({
+      "The request": passes,
+      MAIN: [bash("cat /dev/null"), says("Empty."), bash("node -e 0 > a.txt"), says("Made.")],
+    });
+    expect((await session.prompt("MAIN: look.").result).acceptance).toBeUndefined();
+    expect((await session.prompt("Make it.").result).acceptance).toMatchObject({ ok: true });
+    await session.close();
+    expect(firstPrompt(model.requests("The request")[0] ?? [])).toMatch(
+      /Commands that may have changed files:\nnode -e 0 > a\.txt\n\nWhich files .* is not known/,
+    );
+  });
+
+  it.each([false, true])(
+    "is due after a command of a subagent's subagent (background: %s)",
+    async (run_in_background) => {
+      const { open } = lives();
+      const { session } = await open(
+        {
+          "The request": passes,
+          MAIN: [task("CHILD: make it"), says("Made.")],
+          CHILD: [
+            task("GRAND: make it", { run_in_background }),
+            ...(run_in_background ? [says("I wait.")] : []),
+            says("Done."),
+          ],
+          GRAND: [bash("node -e 0 > a.txt"), says("Done.")],
+        },
+        { settings: { subagents: { maxDepth: 2 } } },
+      );
+      const { facts, acceptance } = await session.prompt("MAIN: have it made.").result;
+      await session.close();
+      expect(facts.agentCommands).toEqual(["node -e 0 > a.txt"]);
+      expect(acceptance).toMatchObject({ ok: true });
+    },
+  );
+
+  it("is not due after the verifier's own changes in its scratch copy", async () => {
+    const { open } = lives();
+    const { session, model } = await open({
+      MAIN: [task("CHECK: try it", { subagent_type: "Verification" }), says("I wait."), says("It holds.")],
+      CHECK: [write("attack.txt"), bash("node -e 0 > b.txt"), says("VERDICT: pass")],
+    });
+    const result = await session.prompt("MAIN: have it checked.").result;
+    await session.close();
+    model.assertDone();
+    expect(result).toMatchObject({ outcome: "succeeded", facts: { filesChanged: [] } });
+    expect(result.acceptance).toBeUndefined();
+  });
+
+  it("is not due if the changes were made before the setting was on", async () => {
+    const { open } = lives();
+    const before = await open({ MAIN: [write("a.txt"), says("Made.")] }, { settings: { verify: "off" } });
+    await before.session.prompt("MAIN: make it.").result;
+    await before.session.close();
+    const { session } = await open({ MAIN: [says("One line.")] }, { resume: before.session.id });
+    expect((await session.prompt("How long is it?").result).acceptance).toBeUndefined();
+    await session.close();
+  });
 });
 
 describe("verify: suggest", () => {

@@ -3,6 +3,7 @@ import { appendFileSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { expect, it } from "vitest";
 import type { Reply } from "../../src/testing/index.ts";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, serve } from "../cli/command-line.ts";
 import { serveProcess } from "./serve-process.ts";
 
@@ -15,8 +16,9 @@ const withSmallDisk = (directory: string) => [
 const [file = "", ...words] = withSmallDisk("/mnt");
 const canMount = spawnSync(file, [...words, "true"]).status === 0;
 
-it.skipIf(!canMount)(
+it(
   "a server whose disk is full tells its clients, continues when there is space, and can be stopped",
+  needs("the right to mount file systems", canMount),
   async () => {
     const place = createPlace();
     const server = await serve(
@@ -44,7 +46,6 @@ it.skipIf(!canMount)(
     expect((await serving.send("POST", `/session/${id}/message`, { prompt: long })).status).toBe(507);
     expect(await serving.end("SIGTERM")).toBe(0);
   },
-  60_000,
 );
 
 function fill(path: string): void {

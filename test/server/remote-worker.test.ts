@@ -40,29 +40,25 @@ async function otherMachine(): Promise<Place> {
 }
 
 /** Starts a server and a worker on another machine. */
-async function connected(words: readonly string[] = []) {
+async function connected() {
   const api = await serve(script);
   const here = createPlace();
   const there = await otherMachine();
-  const start = () => serveProcess({ ...here, server: api }, words);
-  const server = await start();
+  const server = await serveProcess({ ...here, server: api });
+  /** Starts a server again at the same address. */
+  const start = () => serveProcess({ ...here, server: api }, ["--port", new URL(server.url).port]);
   const worker = startWorker(there, server, here.home);
   await hasWorker(server, "connected");
   return { api, here, there, server, worker, start };
 }
 
 /** Starts a session on a worker. The session's agent runs a command that waits. */
-async function working(words: readonly string[] = []) {
-  const place = await connected(words);
+async function working() {
+  const place = await connected();
   const created = await place.server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" });
   expect(created, created.text).toMatchObject({ status: 201, json: { worker: "box", cwd: place.there.cwd } });
   await fileAppears(join(place.there.cwd, "marks"));
   return { ...place, id: (created.json as { id: string }).id };
-}
-
-/** Returns the arguments for a server that can be restarted at the same address. */
-function samePort(): readonly string[] {
-  return ["--port", String(20_000 + Math.floor(Math.random() * 20_000))];
 }
 
 function startWorker(place: Place, { url }: ServeProcess, serverHome: string) {
@@ -83,12 +79,12 @@ function sessionFiles({ home }: Place): readonly string[] {
   return names.filter((name) => name.startsWith("box@"));
 }
 
-const fileAppears = (path: string) => expect.poll(() => existsSync(path), { timeout: 20_000 }).toBe(true);
+const fileAppears = (path: string) => expect.poll(() => existsSync(path)).toBe(true);
 
 it.each(["the server is killed", "the worker is killed"])(
   "a session on a remote worker does its work exactly once, even if %s",
   async (what) => {
-    const place = await working(samePort());
+    const place = await working();
     const { here, there, id } = place;
     let { server, worker } = place;
     expect((await server.send("GET", "/agent?worker=box")).json).toMatchObject({
@@ -152,14 +148,12 @@ async function introduce({
 
 /** Starts a session on a worker, kills the server while the session's agent runs a command, and starts a new server. */
 async function interruptedCall() {
-  const { here, there, server: first, start, id } = await working(samePort());
+  const { here, there, server: first, start, id } = await working();
   await first.end("SIGKILL");
   const server = await start();
   await hasWorker(server, "connected");
   // The session is being opened, and is waiting for the command.
-  await expect
-    .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
-    .toMatchObject({ state: "running" });
+  await expect.poll(async () => (await server.send("GET", `/session/${id}`)).json).toMatchObject({ state: "running" });
   return { here, there, server, start, id };
 }
 
@@ -233,9 +227,7 @@ it("a session whose worker is stopped during a call does not continue before the
   worker.kill("SIGINT");
   await once(worker, "exit");
   expect(said).toContain("retinue: Stopping. This worker's sessions will continue when it is restarted.\n");
-  await expect
-    .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
-    .toMatchObject({ state: "parked" });
+  await expect.poll(async () => (await server.send("GET", `/session/${id}`)).json).toMatchObject({ state: "parked" });
   expect(await outcomesOf(server, id)).toEqual([]);
   expect(api.requests.length).toBe(before);
   startWorker(there, server, here.home);
@@ -251,7 +243,7 @@ it("the error for a worker that is not connected names the worker and says what 
   worker.kill("SIGTERM");
   await hasWorker(server, "lost");
   await expect
-    .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 20_000 })
+    .poll(async () => (await server.send("GET", `/session/${id}`)).json)
     .toMatchObject({ state: "parked", detail: expect.stringMatching(/^The worker box is not connected\. Start it/) });
   const listed = await retinue(["ps", "--server", server.url], here);
   expect(listed.stdout).toContain("parked: worker box is not connected; continues automatically when it returns");

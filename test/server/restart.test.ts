@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, statSync } from "node:fs";
+import { existsSync, readdirSync, readFileSync, statSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { createDeferred } from "../../src/lib/index.ts";
@@ -123,28 +123,50 @@ describe.each([{ signal: "SIGTERM" }, { signal: "SIGKILL" }] as const)(
   },
 );
 
-it("`retinue attach` follows a session on the user's own server across a restart", async () => {
-  const place = createPlace();
-  const { promise: later, resolve: finish } = createDeferred<void>();
-  const server = await serve(async (): Promise<Reply> => {
-    await later;
-    return { content: "Answered after the restart." };
-  });
-  const options = { ...place, server };
-  const first = await serveProcess(options);
-  const { id } = (await first.send("POST", "/session", { prompt: "Go" })).json as { id: string };
-  const attached = startRetinue(["attach", id, "--server", first.url], place);
-  let shown = "";
-  for (const output of [attached.stdout, attached.stderr])
-    output.on("data", (chunk) => {
-      shown += String(chunk);
+it.each([
+  ["", { before: 0, after: 0 }],
+  [", even if its new token is published late", { before: 1_500, after: 0 }],
+  [", even if it begins to resume sessions late", { before: 0, after: 1_500 }],
+])(
+  "`retinue attach` follows a session on the user's own server across a restart%s",
+  async (_, { before, after }) => {
+    const place = createPlace();
+    // Makes the disk slow when the server writes the file with its token.
+    const slow = join(place.cwd, "slow.cjs");
+    writeFileSync(
+      slow,
+      `const fs = require("node:fs/promises");
+    const { rename } = fs;
+    fs.rename = async (from, to) => {
+      const wait = (ms) => new Promise((resolve) => setTimeout(resolve, to.endsWith("server.json") ? ms : 0));
+      await wait(${before});
+      await rename(from, to);
+      await wait(${after});
+    };`,
+    );
+    const { promise: later, resolve: finish } = createDeferred<void>();
+    const server = await serve(async (): Promise<Reply> => {
+      await later;
+      return { content: "Answered after the restart." };
     });
-  await expect.poll(() => shown, { timeout: 20_000 }).toContain("Go");
-  await first.end("SIGKILL");
-  await serveProcess(options, ["--port", new URL(first.url).port]);
-  finish();
-  await expect.poll(() => shown, { timeout: 20_000 }).toContain("Answered after the restart.");
-}, 60_000);
+    const options = { ...place, server };
+    const first = await serveProcess(options);
+    const { id } = (await first.send("POST", "/session", { prompt: "Go" })).json as { id: string };
+    const attached = startRetinue(["attach", id, "--server", first.url], place);
+    let shown = "";
+    for (const output of [attached.stdout, attached.stderr])
+      output.on("data", (chunk) => {
+        shown += String(chunk);
+      });
+    await expect.poll(() => shown, { timeout: 20_000 }).toContain("Go");
+    await first.end("SIGKILL");
+    const environment = { NODE_OPTIONS: `--require=${slow}` };
+    await serveProcess({ ...options, environment }, ["--port", new URL(first.url).port]);
+    finish();
+    await expect.poll(() => shown, { timeout: 20_000 }).toContain("Answered after the restart.");
+  },
+  60_000,
+);
 
 it("a server that is started with --no-resume after a crash resumes no session, but knows what each has cost", async () => {
   const place = createPlace();

@@ -1,13 +1,10 @@
-import { spawnSync } from "node:child_process";
 import { mkdirSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiServer, Reply } from "../../src/testing/index.ts";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, serve } from "../cli/command-line.ts";
 import { openTerminal, say, type TerminalSession } from "./session.ts";
-import { hasTmux } from "./tmux.ts";
-
-const hasScreen = !spawnSync("screen", ["--version"]).error;
 
 const task = (name: string) => ({
   tool: "Task",
@@ -47,7 +44,7 @@ async function scene(...names: readonly string[]): Promise<Scene> {
   return { server, answer };
 }
 
-describe.skipIf(!hasTmux)("running agents", () => {
+describe("running agents", needs("tmux"), () => {
   it("are listed, continue in the background after Ctrl+B, and report when they end", async () => {
     const { server, answer } = await scene("one", "two");
     const terminal = await openTerminal(server);
@@ -114,7 +111,7 @@ describe.skipIf(!hasTmux)("running agents", () => {
     expect(all.match(/8 agents {2}8 working/g)).toHaveLength(1);
   });
 
-  it.skipIf(!hasScreen)("leave no old rows in GNU screen when the terminal becomes narrower", async () => {
+  it("leave no old rows in GNU screen when the terminal becomes narrower", needs("screen"), async () => {
     const { server } = await scene("one", "two");
     const place = createPlace();
     const sockets = join(place.cwd, "sockets");
@@ -295,7 +292,7 @@ describe.skipIf(!hasTmux)("running agents", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("Esc", () => {
+describe("Esc", needs("tmux"), () => {
   it("interrupts the main agent, and says which agents continue", async () => {
     const { server } = await scene("one");
     const terminal = await openTerminal(server);
@@ -310,7 +307,7 @@ describe.skipIf(!hasTmux)("Esc", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("Esc while prompts are queued", () => {
+describe("Esc while prompts are queued", needs("tmux"), () => {
   it("keeps them in the queue and starts none of them", async () => {
     const { server } = await scene("one");
     const terminal = await openTerminal(server);
@@ -327,7 +324,7 @@ describe.skipIf(!hasTmux)("Esc while prompts are queued", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("prompts that are written while the main agent is working", () => {
+describe("prompts that are written while the main agent is working", needs("tmux"), () => {
   it("are queued and shown, and can be edited or sent immediately to steer the agent", async () => {
     let answer = () => {};
     const gate = new Promise<void>((open) => {

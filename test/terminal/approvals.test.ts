@@ -2,9 +2,9 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { ApiServer } from "../../src/testing/index.ts";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, serve } from "../cli/command-line.ts";
 import { answerWith, openTerminal, say } from "./session.ts";
-import { hasTmux } from "./tmux.ts";
 
 const bash = (command: string) => ({ tool: "Bash", input: { command } });
 const buttons = "y allow once";
@@ -16,7 +16,7 @@ function results(server: ApiServer): readonly string[] {
   return blocks.filter(({ type }) => type === "tool_result").map(({ content }) => JSON.stringify(content));
 }
 
-describe.skipIf(!hasTmux)("a call that needs approval", () => {
+describe("a call that needs approval", needs("tmux"), () => {
   it("is shown in full, and the user can allow it once, deny it, edit it, or always allow it", async () => {
     const calls = ["touch once\necho 'a\u202eb'", "touch never", "touch wrong", "touch always", "touch always"];
     const server = await serve([...calls.map((call) => ({ content: [bash(call)] })), { content: "All done." }]);
@@ -290,7 +290,7 @@ describe.skipIf(!hasTmux)("a call that needs approval", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("a file change that needs approval", () => {
+describe("a file change that needs approval", needs("tmux"), () => {
   it("is shown as a diff with line numbers, and its new text can be edited", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.ts"), "const one = 1;\nconst two = 2;\nconst three = 3;\n");
@@ -316,7 +316,7 @@ describe.skipIf(!hasTmux)("a file change that needs approval", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("a plan that needs approval", () => {
+describe("a plan that needs approval", needs("tmux"), () => {
   it("is shown as formatted text, which stays in the scrollback, and can be rejected with a message", async () => {
     const plan = "# The plan\n\n1. Change **every** `price.ts`.\n2. Run the tests.\n\nDone\u202e.";
     const server = await serve([
@@ -344,7 +344,41 @@ describe.skipIf(!hasTmux)("a plan that needs approval", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("an agent's question", () => {
+describe("a plan that is presented after Shift+Tab has passed through a mode", needs("tmux"), () => {
+  it("leads back to the mode before, and the last line shows the mode in force", async () => {
+    const write = (name: string) => ({ tool: "Write", input: { file_path: name, content: "new" } });
+    const server = await serve([
+      { content: "Hello." },
+      { content: [{ tool: "ExitPlanMode", input: { plan: "- Write made.txt" } }] },
+      { content: [write("made.txt")] },
+      { content: [{ tool: "EnterPlanMode", input: {} }] },
+      { content: "Planning." },
+    ]);
+    const terminal = await openTerminal(server);
+    await say(terminal, "Hi");
+    await terminal.waitFor("Hello.");
+    const last = /(acceptEdits|plan)(?: · .*)?\s*$/;
+    for (const mode of ["acceptEdits", "plan"]) {
+      await terminal.press("BTab");
+      await terminal.waitFor((screen) => last.exec(screen)?.[1] === mode);
+    }
+    await say(terminal, "Plan it");
+    await terminal.waitFor("y allow once");
+    expect((await terminal.screen()).replace(/\n */g, " ")).toContain(
+      "the permission mode is default: calls that no rule allows need approval.",
+    );
+    await answerWith(terminal, "y");
+    await terminal.waitFor(/^ {2}│ Write made\.txt/m);
+    await terminal.waitFor("y allow once");
+    expect(await terminal.scrollback()).toContain("permission mode: default");
+    expect(last.test(await terminal.screen())).toBe(false);
+    await answerWith(terminal, "y");
+    await terminal.waitFor("Planning.");
+    await terminal.waitFor((screen) => last.exec(screen)?.[1] === "plan");
+  });
+});
+
+describe("an agent's question", needs("tmux"), () => {
   it("can be answered with an option, several options, or the user's own text", async () => {
     const options = [{ label: "Red", description: "like fire" }, { label: "Blue" }];
     const questions = [

@@ -1,9 +1,9 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, retinue, serve } from "../cli/command-line.ts";
 import { answerWith, openTerminal, say } from "./session.ts";
-import { hasTmux } from "./tmux.ts";
 
 /** Returns the text of the last message that the model has received. */
 function lastMessage(server: Awaited<ReturnType<typeof serve>>): string {
@@ -13,7 +13,7 @@ function lastMessage(server: Awaited<ReturnType<typeof serve>>): string {
 
 const image = Buffer.from("\u0089PNG\r\n\u001a\nnot really an image", "latin1");
 
-describe.skipIf(!hasTmux)("the user's input", () => {
+describe("the user's input", needs("tmux"), () => {
   it("is completed: commands after a slash, files and agents after an at sign", async () => {
     const place = createPlace();
     mkdirSync(join(place.cwd, "src"));
@@ -95,9 +95,30 @@ describe.skipIf(!hasTmux)("the user's input", () => {
     await terminal.waitFor("Long.");
     expect(lastMessage(server)).toContain(text.replaceAll("\n", "\\n"));
   });
+
+  it("can be an earlier prompt of 5,000 lines, which is edited", async () => {
+    const server = await serve([{ content: "First." }, { content: "Second." }]);
+    const terminal = await openTerminal(server);
+    const text = Array.from({ length: 5_000 }, (_, index) => `line ${index} of a log`).join("\n");
+    await terminal.paste(text);
+    await terminal.waitFor("› [pasted 5,000 lines]");
+    await terminal.press("Enter");
+    await terminal.waitFor("First.");
+    await terminal.press("Up");
+    await terminal.waitFor("↑ line 4993 of a log");
+    await terminal.type(", and its end");
+    await terminal.press("Up", "Home");
+    await terminal.type("> ");
+    await terminal.waitFor("  > line 4998 of a log");
+    await terminal.press("Enter");
+    await terminal.waitFor("Second.");
+    expect(lastMessage(server)).toContain(
+      "line 4997 of a log\\n> line 4998 of a log\\nline 4999 of a log, and its end",
+    );
+  });
 });
 
-describe.skipIf(!hasTmux)("commands", () => {
+describe("commands", needs("tmux"), () => {
   it("show help, costs, rules and agents; unknown commands are reported", async () => {
     const server = await serve([{ content: "Hello." }]);
     const terminal = await openTerminal(server, { columns: 100, rows: 70 });

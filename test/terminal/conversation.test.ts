@@ -1,13 +1,11 @@
 import { writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, retinue, serve } from "../cli/command-line.ts";
 import { openTerminal, say } from "./session.ts";
-import { hasTmux } from "./tmux.ts";
 
-if (!hasTmux) console.warn("SKIPPED: the terminal interface, because tmux is not installed.");
-
-describe.skipIf(!hasTmux)("a conversation", () => {
+describe("a conversation", needs("tmux"), () => {
   it("shows the answer as it is written and each call on one line, and ends when Ctrl+C is pressed twice", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "a.ts"), "export const a = 1;\n");

@@ -1,9 +1,9 @@
 import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, retinue, serve } from "../cli/command-line.ts";
 import { answerWith, openTerminal, say, type TerminalSession } from "./session.ts";
-import { hasTmux } from "./tmux.ts";
 
 const words = ["--plain"];
 
@@ -14,7 +14,7 @@ async function answer(terminal: TerminalSession, question: string | RegExp, text
   await say(terminal, text);
 }
 
-describe.skipIf(!hasTmux)("with --plain", () => {
+describe("with --plain", needs("tmux"), () => {
   it("lists are printed with numbers, and the user types a number", async () => {
     const server = await serve([{ content: "Hello." }, { content: "Hello." }]);
     const place = createPlace();

@@ -1,12 +1,12 @@
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, retinue, serve } from "../cli/command-line.ts";
 import { serveProcess } from "../server/serve-process.ts";
 import { answerWith, openTerminal, say } from "./session.ts";
-import { hasTmux } from "./tmux.ts";
 
-describe.skipIf(!hasTmux)("a session on a server", () => {
+describe("a session on a server", needs("tmux"), () => {
   it("works like a session in the terminal's own process, and continues when the terminal is closed", async () => {
     const api = await serve([
       { content: [{ tool: "Bash", input: { command: "touch made" } }] },

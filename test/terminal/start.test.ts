@@ -1,11 +1,13 @@
-import { mkdirSync, writeFileSync } from "node:fs";
+import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
+import { setTimeout } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, dist, retinue, serve } from "../cli/command-line.ts";
 import { openTerminal, say } from "./session.ts";
-import { hasTmux, startInTmux } from "./tmux.ts";
+import { startInTmux } from "./tmux.ts";
 
-describe.skipIf(!hasTmux)("the first start", () => {
+describe("the first start", needs("tmux"), () => {
   it("says what was found and how to set up a model, and works without one", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "app.ts"), "export const port = 80;\n");
@@ -49,7 +51,7 @@ describe.skipIf(!hasTmux)("the first start", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("text typed while the terminal asks about trust", () => {
+describe("text typed while the terminal asks about trust", needs("tmux"), () => {
   it("goes to the input box and does not answer the question", async () => {
     const place = createPlace();
     writeFileSync(join(place.cwd, "AGENTS.md"), "Always answer in rhymes.\n");
@@ -65,7 +67,26 @@ describe.skipIf(!hasTmux)("text typed while the terminal asks about trust", () =
   });
 });
 
-describe.skipIf(!hasTmux)("a session that can't be opened", () => {
+describe("a terminal that gets a signal", needs("tmux"), () => {
+  it.each(["SIGTERM", "SIGHUP"] as const)("%s: ends at the second one if a hook does not end", async (first) => {
+    const place = createPlace();
+    const begun = join(place.cwd, "begun");
+    const hook = { type: "command", command: `echo > '${begun}'; sleep 100`, timeout: 100 };
+    mkdirSync(place.home, { recursive: true });
+    writeFileSync(join(place.home, "settings.json"), JSON.stringify({ hooks: { SessionEnd: [{ hooks: [hook] }] } }));
+    const terminal = await openTerminal(await serve([{ content: "Hello." }]), place);
+    await say(terminal, "Hi");
+    await terminal.waitFor("Hello.");
+    terminal.signal(first);
+    await expect.poll(() => existsSync(begun), { timeout: 10_000 }).toBe(true);
+    // Signals that arrive together count as one.
+    await setTimeout(250);
+    terminal.signal("SIGINT");
+    expect(await terminal.ended()).toBe(130);
+  });
+});
+
+describe("a session that can't be opened", needs("tmux"), () => {
   it.each([
     [["--server", "http://127.0.0.1:1"], /127\.0\.0\.1:1/],
     [["--resume", "nope"], /nope/],
@@ -103,7 +124,7 @@ describe.skipIf(!hasTmux)("a session that can't be opened", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("Ctrl+Z", () => {
+describe("Ctrl+Z", needs("tmux"), () => {
   it("returns the terminal to the shell, and `fg` continues with the text typed before", async () => {
     const place = createPlace();
     const tmux = startInTmux({
@@ -132,7 +153,7 @@ describe.skipIf(!hasTmux)("Ctrl+Z", () => {
   });
 });
 
-describe.skipIf(!hasTmux)("the display", () => {
+describe("the display", needs("tmux"), () => {
   it("includes a status line from the user's command, with its colors", async () => {
     const server = await serve([{ content: "Hello." }]);
     const place = createPlace();

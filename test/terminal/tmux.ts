@@ -3,9 +3,6 @@ import { randomBytes } from "node:crypto";
 import { createInterface } from "node:readline";
 import { isAlive } from "../../src/tools/shared/tool-context.test-support.ts";
 
-/** Whether tmux, in which these tests drive the real program, is installed. */
-export const hasTmux = spawnSync("tmux", ["-V"]).status === 0;
-
 export interface TmuxOptions {
   /** Command line, without a shell. */
   readonly command: readonly string[];
@@ -34,6 +31,8 @@ export interface Tmux {
   resize(columns: number, rows: number): Promise<void>;
   /** Writes all bytes that the program sends from now on to a file. */
   record(file: string): Promise<void>;
+  /** Sends a signal to the program. */
+  signal(name: NodeJS.Signals): void;
   /** Waits until the program ends, and returns its exit code. */
   ended(): Promise<number>;
   /** Ends the program and its terminal. Resolves when both have ended. */
@@ -100,6 +99,7 @@ export function startInTmux({ command, cwd, environment, columns = 80, rows = 24
     },
     resize: async (width, height) => void (await tmux("resize-window", "-x", String(width), "-y", String(height))),
     record: async (file) => void (await tmux("pipe-pane", `cat >> '${file}'`)),
+    signal: (name) => void process.kill(pid, name),
     ended: () =>
       until(
         async () => {

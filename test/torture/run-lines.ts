@@ -1,4 +1,4 @@
-import { existsSync } from "node:fs";
+import { spawnSync } from "node:child_process";
 import { basename, dirname } from "node:path";
 import { hiddenPredicate } from "../../src/permissions/index.ts";
 import type { Workspace } from "../../src/ports/index.ts";
@@ -23,7 +23,8 @@ export interface RunPlace {
 }
 
 /** Whether this machine can run lines without Retinue's sandbox. */
-export const hasContainer = existsSync("/usr/bin/bwrap");
+export const hasContainer =
+  spawnSync("/usr/bin/bwrap", ["--ro-bind", "/", "/", "--unshare-all", "--", "true"]).status === 0;
 
 /** Runs lines one after another, as the Bash tool runs commands that are allowed only because they are read-only. */
 export async function runLines(lines: readonly string[], place: RunPlace): Promise<RanLines> {

@@ -21,7 +21,9 @@ const enough = 50;
  * allow rule, in a container in which they could do all of that. `count` is the number of lines.
  */
 export const shellFuzz: Campaign = async (options) =>
-  hasContainer ? fuzz(options, createOpenPlace) : skip("there is no /usr/bin/bwrap to run them in a container");
+  hasContainer
+    ? fuzz(options, createOpenPlace)
+    : skip("they must run in a container, and /usr/bin/bwrap is missing or does not work");
 
 /**
  * The same campaign for machines with a sandbox, where many more commands need no approval and run in the sandbox's

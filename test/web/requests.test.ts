@@ -63,7 +63,10 @@ const answers = [
         },
       }),
       say(...Array.from({ length: 8 }, (_, index) => task(`worker ${index}`, `WORKER ${index}: touch a file.`))),
-      { reply: { content: "All done." }, times: "always" as const },
+      { reply: { content: "All done." } },
+      say({ tool: "EnterPlanMode", input: {} }),
+      say({ tool: "ExitPlanMode", input: { plan: "Change nothing." } }),
+      { reply: { content: "Carried out." }, times: "always" as const },
     ],
   },
 ];
@@ -131,7 +134,7 @@ const isInOrder = (element: Locator): Promise<boolean> =>
 describe("a request for approval", () => {
   it("does not take the focus from the session that was started", async () => {
     await request("Bash").waitFor();
-    await expect.poll(focused, { timeout: 20_000 }).toBe("H1 shop-api / Go");
+    await expect.poll(focused).toBe("H1 shop-api / Go");
   });
 
   it("can only be allowed with its changes while it is being edited, and Escape discards the changes", async () => {
@@ -150,7 +153,7 @@ describe("a request for approval", () => {
     await page.getByLabel("New command").waitFor();
     await page.getByLabel("New command").press("Control+Enter");
     await request("Edit").waitFor();
-    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^SECTION Edit of main/);
+    await expect.poll(focused).toMatch(/^SECTION Edit of main/);
     expect([existsSync(join(scene.cwd, "edited")), existsSync(join(scene.cwd, "original"))]).toEqual([true, false]);
   });
 
@@ -244,9 +247,7 @@ describe("a request for approval", () => {
     const path = await item.textContent();
     expect(path).toMatch(/^main › worker \d \(general-purpose\)$/);
     await item.press("Enter");
-    await expect
-      .poll(focused, { timeout: 20_000 })
-      .toMatch(new RegExp(`^SECTION (Bash|Write) of ${path?.replace(/[()]/g, "\\$&")}$`));
+    await expect.poll(focused).toMatch(new RegExp(`^SECTION (Bash|Write) of ${path?.replace(/[()]/g, "\\$&")}$`));
     await page.evaluate(() => (document.activeElement as HTMLElement).blur());
     await page.keyboard.press("g");
     await page.keyboard.press("w");
@@ -258,9 +259,9 @@ describe("a request for approval", () => {
     const session = page.url();
     await page.getByRole("link", { name: /^Waiting for you/ }).press("Enter");
     await page.getByText("6 more").waitFor();
-    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^SECTION (Bash|Write) of main › worker \d/);
+    await expect.poll(focused).toMatch(/^SECTION (Bash|Write) of main › worker \d/);
     await page.reload();
-    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^SECTION (Bash|Write) of main/);
+    await expect.poll(focused).toMatch(/^SECTION (Bash|Write) of main/);
     expect(await barriersIn(page)).toEqual([]);
     await page.goto(session);
   });
@@ -283,13 +284,25 @@ describe("a request for approval", () => {
       await page.getByRole("button", { name: /^Allow \d requests, once each$/ }).click();
       await group.waitFor({ state: "detached" });
     }
-    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^SECTION (Bash|Write) of /);
+    await expect.poll(focused).toMatch(/^SECTION (Bash|Write) of /);
     await page.locator('[data-request]:focus button[aria-disabled="false"]').first().waitFor();
     await page.keyboard.press("y");
     await page.getByText("All done.").waitFor();
-    await expect.poll(focused, { timeout: 20_000 }).toBe("H2 Waiting for you 0");
+    await expect.poll(focused).toBe("H2 Waiting for you 0");
     const made = Array.from({ length: 8 }, (_, index) => existsSync(join(scene.cwd, `worker-${index}`)));
     expect(made).toEqual(Array.from({ length: 8 }, () => true));
     expect(problems).toEqual([]);
+  });
+
+  it("says which permission mode follows a plan, and the agent's details show the mode in force", async () => {
+    const details = page.getByRole("region", { name: "Agent details" });
+    await page.getByLabel("Message to the main agent").fill("Plan it");
+    await page.keyboard.press("Enter");
+    await request("ExitPlanMode").getByText("the permission mode is default: calls that no rule allows").waitFor();
+    await details.getByText("plan", { exact: true }).waitFor();
+    await focusRequest("ExitPlanMode");
+    await page.keyboard.press("y");
+    await page.getByText("Carried out.").waitFor();
+    await details.getByText("default", { exact: true }).waitFor();
   });
 });

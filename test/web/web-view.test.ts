@@ -85,7 +85,7 @@ describe("the web view", () => {
     await agent("find rounding.*Explore.*succeeded").waitFor();
     await agent("invoices.*waiting for the model").waitFor();
     await agent("^main.*waiting for 2 agents").waitFor();
-    await expect.poll(() => page.title(), { timeout: 20_000 }).toMatch(/^\(1\) Round prices .* · Retinue$/);
+    await expect.poll(() => page.title()).toMatch(/^\(1\) Round prices .* · Retinue$/);
     await page.getByText("of $1.00").waitFor();
     expect(problems).toEqual([]);
   });
@@ -133,7 +133,7 @@ describe("the web view", () => {
     await queue.getByText("Then stop.").waitFor({ state: "detached" });
     await queue.getByRole("button", { name: "Withdraw" }).press("Enter");
     await queue.waitFor({ state: "detached" });
-    await expect.poll(focused, { timeout: 20_000 }).toBe("TEXTAREA Message to the main agent");
+    await expect.poll(focused).toBe("TEXTAREA Message to the main agent");
   });
 
   it("keeps its layout with a long prompt in the queue, at any width", async () => {
@@ -146,7 +146,7 @@ describe("the web view", () => {
       await page.getByRole("link", { name: "Sessions" }).focus();
       await page.keyboard.press("g");
       await page.keyboard.press("m");
-      await expect.poll(focused, { timeout: 20_000 }).toBe("TEXTAREA Message to the main agent");
+      await expect.poll(focused).toBe("TEXTAREA Message to the main agent");
       expect(await page.evaluate(() => document.documentElement.scrollWidth - innerWidth)).toBeLessThanOrEqual(0);
       const { x = 0, width: own = width } = (await queue.getByRole("button", { name: "Withdraw" }).boundingBox()) ?? {};
       expect(x + own).toBeLessThanOrEqual(width);
@@ -183,7 +183,7 @@ describe("the web view", () => {
     expect(await focused()).toBe("BUTTON Write a message");
     await page.keyboard.press("Shift+Tab");
     await page.keyboard.press("Enter");
-    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^H1 shop-api \/ Round prices/);
+    await expect.poll(focused).toMatch(/^H1 shop-api \/ Round prices/);
     await page.keyboard.press("Tab");
     expect(await focused()).toMatch(/^BUTTON \$.* of \$1\.00$/);
     await page.keyboard.press("Tab");
@@ -389,7 +389,7 @@ describe("the web view", () => {
     await page.goto(`${scene.url}/#/session/output`);
     await page.locator(".call summary").click();
     await page.getByRole("button", { name: "Load the whole output" }).click();
-    await expect.poll(focused, { timeout: 20_000 }).toMatch(/^PRE a line of the output/);
+    await expect.poll(focused).toMatch(/^PRE a line of the output/);
     const more = page.getByRole("button", { name: /^Show 50,000 of [\d,]+ more characters$/ });
     await more.click();
     const whole = page.locator("pre.output").last();

@@ -42,6 +42,37 @@ it("assumes a sandbox if requested", async () => {
   expect(await answers([row], undefined, "on")).toMatchObject([{ decision: "allow", sandbox: "on" }]);
 });
 
+const ls = { tool: "Bash", command: "ls" };
+it.each([
+  ["no json", "no json", "is not valid JSON"],
+  ["a text", '"ls"', "it is not a JSON object."],
+  ["no input", { id: "a" }, "`input` must be an object with the name of the `tool`"],
+  ["no tool", { input: { command: "ls" } }, "`input` must be an object with the name of the `tool`"],
+  ["a setup that is no object", { setup: 5, input: ls }, "`setup` must be an object."],
+  ["an unknown mode", { setup: { mode: "yolo" }, input: ls }, '`setup.mode` is "yolo". Use default,'],
+  ["a misspelled list of rules", { setup: { denny: ["Bash"] }, input: ls }, "Did you mean `deny`?"],
+  ["a rule instead of a list", { setup: { deny: "Bash" }, input: ls }, "`setup.deny` must be a list of rules"],
+  ["a rule that is no text", { setup: { deny: [5] }, input: ls }, "`setup.deny` must be a list of rules"],
+  ["files that are no texts", { setup: { fs: { "/w/a": 5 } }, input: ls }, "`setup.fs` must map paths to texts."],
+  ["a preset that is no text", { preset: 5, input: ls }, "`preset` must be a string."],
+])("names the line and the problem of a row with %s", async (_, row, problem) => {
+  const found = await answers([{ id: "first", input: ls }, "", row]);
+  expect(found).toMatchObject([
+    { id: "first", decision: "allow" },
+    { decision: "error", rule: "invalid row" },
+  ]);
+  expect(found[1]?.reason).toContain("Line 3 is not a valid row: ");
+  expect(found[1]?.reason).toContain(problem);
+});
+
+it("accepts rows without a setup or an id, and keys for other harnesses", async () => {
+  const rows = [{ input: ls }, { id: 7, setup: { note: "x", cwd: "/w/proj" }, input: ls }];
+  expect(await answers(rows)).toMatchObject([
+    { id: null, decision: "allow" },
+    { id: 7, decision: "allow" },
+  ]);
+});
+
 it.each(["path-attacks.jsonl", "webfetch-attacks.jsonl"])("%s: no decision is too permissive", async (name) => {
   const lines = fixture(name);
   const rows = lines.map((line) => JSON.parse(line) as Row);

@@ -14,7 +14,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { createExecutor } from "../../executor/index.ts";
-import { describeError } from "../../lib/index.ts";
+import { describeError, misspelledName } from "../../lib/index.ts";
 import { hiddenPredicate } from "../../permissions/index.ts";
 import type { Judgment, ToolExecutor } from "../../ports/index.ts";
 import {
@@ -34,7 +34,7 @@ import { createServerTools, createWorkerTools } from "../../tools/index.ts";
 import { createLocalWorkspace, createSandbox } from "../../workspace/index.ts";
 
 export interface CheckedRow {
-  readonly id: string | null;
+  readonly id: string | number | null;
   /**
    * `error`: the call or the row is invalid. `allow-but-no-match`: the search is allowed, but finds nothing that is
    * denied.
@@ -54,7 +54,7 @@ export interface CheckOptions {
 }
 
 interface Row {
-  readonly id: string;
+  readonly id: string | number | null;
   readonly setup?: {
     readonly mode?: string;
     readonly fs?: Readonly<Record<string, string>>;
@@ -81,9 +81,11 @@ export async function* checkRows(
   const stage = realpathSync(top);
   const assumed = sandbox === "auto" ? ((await hasSandbox(stage)) ? "on" : "off") : sandbox;
   const executor = executorAt(join(stage, "proj"), assumed);
+  let number = 0;
   try {
     for await (const line of lines) {
-      if (line.trim() !== "") yield { ...(await checkLine(line, { stage, executor })), sandbox: assumed };
+      number += 1;
+      if (line.trim() !== "") yield { ...(await checkLine(line, number, { stage, executor })), sandbox: assumed };
     }
   } finally {
     await executor.close();
@@ -112,11 +114,17 @@ interface Stage {
 
 const HOME = "/home/u";
 
-async function checkLine(line: string, at: Stage): Promise<Answer> {
-  let id: string | null = null;
+async function checkLine(line: string, number: number, at: Stage): Promise<Answer> {
+  const written = readRow(line);
+  const { id } = written;
+  if ("problem" in written)
+    return {
+      id,
+      decision: "error",
+      rule: INVALID_ROW,
+      reason: `Line ${number} is not a valid row: ${written.problem}`,
+    };
   try {
-    const written = JSON.parse(line) as Row;
-    id = written.id;
     const row = onStage(written, at.stage) as Row;
     const programs = programsOf(row.preset ?? "", join(at.stage, "proj"));
     const files = { ...row.setup?.fs, ...Object.fromEntries(programs.map((path) => [path, "#!/bin/sh\n"])) };
@@ -128,8 +136,58 @@ async function checkLine(line: string, at: Stage): Promise<Answer> {
       clear();
     }
   } catch (error) {
-    return { id, decision: "error", rule: "", reason: `The row can't be used: ${describeError(error)}` };
+    return { id, decision: "error", rule: INVALID_ROW, reason: `The row can't be used: ${describeError(error)}` };
   }
+}
+
+/** Value of `rule` for a line that is not a valid row. */
+export const INVALID_ROW = "invalid row";
+
+type ReadRow = Row | (Pick<Row, "id"> & { readonly problem: string });
+
+/** Reads a row, or says what is wrong with it. A row whose rules are misread would be decided with too few rules. */
+function readRow(line: string): ReadRow {
+  let value: unknown;
+  try {
+    value = JSON.parse(line);
+  } catch (error) {
+    return { id: null, problem: `${describeError(error)}.` };
+  }
+  if (!isMapping(value)) return { id: null, problem: "it is not a JSON object." };
+  const { id, setup, input, preset } = value;
+  const problem =
+    (isMapping(input) && typeof input["tool"] === "string"
+      ? undefined
+      : '`input` must be an object with the name of the `tool`, such as {"tool": "Bash", "command": "ls"}.') ??
+    (preset === undefined || typeof preset === "string" ? undefined : "`preset` must be a string.") ??
+    (setup === undefined || isMapping(setup) ? problemIn(setup ?? {}) : "`setup` must be an object.");
+  const known = typeof id === "string" || typeof id === "number" ? id : null;
+  return problem === undefined ? { ...(value as unknown as Row), id: known } : { id: known, problem };
+}
+
+/** Returns what is wrong with a row's setup. Keys that rows have for other harnesses are accepted. */
+function problemIn(setup: Readonly<Record<string, unknown>>): string | undefined {
+  const { mode = "default", fs = {}, server = "" } = setup;
+  for (const key of Object.keys(setup).filter((each) => !setupKeys.includes(each))) {
+    const meant = misspelledName(key, setupKeys);
+    if (meant !== undefined) return `\`setup.${key}\` is unknown. Did you mean \`${meant}\`?`;
+  }
+  if (!permissionModes.some((each) => each === mode))
+    return `\`setup.mode\` is ${JSON.stringify(mode)}. Use ${permissionModes.join(", ")}.`;
+  const list = ["allow", "ask", "deny"].find((name) => setup[name] !== undefined && !isTexts(setup[name]));
+  if (list !== undefined) return `\`setup.${list}\` must be a list of rules, such as ["Bash(ls)"].`;
+  if (!isMapping(fs) || !isTexts(Object.values(fs))) return "`setup.fs` must map paths to texts.";
+  return typeof server === "string" ? undefined : "`setup.server` must be a string.";
+}
+
+const setupKeys = ["mode", "fs", "allow", "ask", "deny", "server"];
+
+function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
+  return typeof value === "object" && value !== null && !Array.isArray(value);
+}
+
+function isTexts(value: unknown): boolean {
+  return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
 /** Returns the files that a command writes and makes executable. */
@@ -185,7 +243,6 @@ function flat(judged: Judgment): Omit<Answer, "id"> {
 
 function policyOf({ setup = {} }: Row, stage: string): Policy {
   const { allow = [], ask = [], deny = [], mode = "default" } = setup;
-  if (!permissionModes.includes(mode as PermissionMode)) throw new Error(`unknown mode ${JSON.stringify(mode)}`);
   const rulesOf = (texts: readonly string[], effect: Effect) =>
     texts.map((text): Rule => ({ text, effect, scope: "user" }));
   return {

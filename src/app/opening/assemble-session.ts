@@ -30,7 +30,7 @@ import { keepOpenRequests, openApprovals, openSessionInbox } from "./session-app
 import type { SessionContext } from "./session-context.ts";
 import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
 import type { SessionOptions } from "./session-options.ts";
-import { attendedTools, checkChange, collectRules, modeAfterPlan } from "./session-permissions.ts";
+import { attendedTools, checkChange, collectRules, modeApartFromPlan } from "./session-permissions.ts";
 import { createSessionServers, type SessionServers } from "./session-servers.ts";
 import { createSessionTools, type SessionTools } from "./session-tools.ts";
 
@@ -220,7 +220,7 @@ function createDelegation(
     shared,
     journal: transcript,
     idleMain,
-    plan: { main: thread, after: modeAfterPlan(settings) },
+    plan: { main: thread, openingMode: () => modeApartFromPlan(idleMain().agent.policy, settings) },
     mayFork: forks,
     settleLost: (agentId) => worker.leaveWorktree(agentId),
     recall: async (call) => (await recallUntilClosed(tools.executor, context)?.(call)) ?? "lost",

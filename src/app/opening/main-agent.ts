@@ -187,13 +187,12 @@ export function chooseVerification(
   { policy, offered }: { readonly policy: Policy; readonly offered: readonly string[] },
 ): Verification {
   if (verify === "off") return { verify: undefined, notices: [] };
-  if (!offered.includes(VERIFIER)) {
-    const notice = `The "verify" setting is "${verify}", but the ${VERIFIER} agent is switched off or denied here. Nothing is verified.`;
-    return { verify: undefined, notices: [notice] };
-  }
+  const isOffered = offered.includes(VERIFIER);
+  const effect = verify === "auto" ? "Work that changes files counts as not verified." : "Nothing is verified.";
+  const notice = `The "verify" setting is "${verify}", but the ${VERIFIER} agent is switched off or denied here. ${effect}`;
   // An agent that can't delegate can't follow a suggestion to start the verifier.
-  const isUseless = verify === "suggest" && !policy.pool.includes("Task");
-  return { verify: isUseless ? undefined : verify, notices: [] };
+  const isUseless = verify === "suggest" && (!isOffered || !policy.pool.includes("Task"));
+  return { verify: isUseless ? undefined : verify, notices: isOffered ? [] : [notice] };
 }
 
 export interface SessionBudgetOptions {

@@ -126,10 +126,12 @@ export function attendedTools(
   return [...(canApprove ? planSpecs : []), ...(canAnswer || couldAsk ? [askUserQuestionSpec] : [])];
 }
 
-/** Returns the mode that follows plan mode in a session that began in plan mode. */
-export function modeAfterPlan({ permissions = {} }: Settings): PermissionMode {
-  const { defaultMode = "default" } = permissions;
-  return defaultMode === "plan" ? "default" : defaultMode;
+/** Returns a main agent's mode apart from plan mode. In a session that began in plan mode, this is the default mode. */
+export function modeApartFromPlan({ mode }: Policy, { permissions = {} }: Settings): PermissionMode {
+  if (mode !== "plan") return mode;
+  const { defaultMode = "default", disableBypassPermissionsMode } = permissions;
+  const isDisabled = defaultMode === "bypassPermissions" && disableBypassPermissionsMode === "disable";
+  return defaultMode === "plan" || isDisabled ? "default" : defaultMode;
 }
 
 /**
@@ -154,16 +156,19 @@ interface OpeningModes {
   readonly mode: PermissionMode;
   /** Last plan mode change in the transcript. */
   readonly before: "entered" | "left" | undefined;
+  /** Mode that follows plan mode if it is entered now. */
+  readonly afterPlan: PermissionMode;
 }
 
 /**
  * Returns the change of plan mode with which the first run of an opened session begins, if there is one. A resumed
  * session stays in plan mode unless a mode is requested.
  */
-export function planChange({ requested, mode, before }: OpeningModes): Pick<RunRequest, "plan"> {
-  if (requested === undefined) return before === undefined && mode === "plan" ? { plan: "enter" } : {};
-  if (requested === "plan") return before === "entered" ? {} : { plan: "enter" };
-  return before === "entered" ? { plan: "leave" } : {};
+export function planChange({ requested, mode, before, afterPlan }: OpeningModes): RunRequest["plan"] {
+  const enter = { kind: "enter", afterPlan } as const;
+  if (requested === undefined) return before === undefined && mode === "plan" ? enter : undefined;
+  if (requested === "plan") return before === "entered" ? undefined : enter;
+  return before === "entered" ? { kind: "leave" } : undefined;
 }
 
 export interface CautiousPolicy {

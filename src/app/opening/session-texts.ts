@@ -29,11 +29,14 @@ async function* linesAsText(transcript: Transcript, agentId: string): AsyncItera
 export function addressesOfFiles(transcriptPath: string | undefined): (path: string) => string | undefined {
   if (transcriptPath === undefined) return () => undefined;
   const directory = transcriptPath.replace(/\.jsonl$/, "");
+  let places: readonly string[] | undefined;
   return (path) => {
     // Tests the name first, because this is called for all files that are read.
     if (!/\.(txt|output)$/.test(path)) return undefined;
-    const place = [directory, realPath(directory)].find((each) => isWithin(resolve(path), each));
-    const file = place === undefined ? "" : resolve(path).slice(place.length + 1);
+    places ??= [directory, realPath(directory)];
+    const absolute = resolve(path);
+    const place = places.find((each) => isWithin(absolute, each));
+    const file = place === undefined ? "" : absolute.slice(place.length + 1);
     const [, result] = /^(?:results\/)?([\w-]{1,80})\.txt$/.exec(file) ?? [];
     if (result !== undefined) return resultAddress(result);
     const [, agentId] = /^subagents\/agent-([\w-]{1,64})\.output$/.exec(file) ?? [];

@@ -43,7 +43,7 @@ export interface MainRunsOptions {
   readonly agent: ResolvedAgent;
   readonly thread: Thread;
   readonly services: RunServices;
-  readonly dispatcher: Pick<Dispatcher, "isPlanning" | "setMode">;
+  readonly dispatcher: Pick<Dispatcher, "isPlanning" | "afterPlan" | "policyOf" | "prompted" | "setMode">;
   readonly transcript: Pick<Transcript, "path">;
   /** Returns the main agent if it has a run in progress. */
   readonly live: () => LiveAgent | undefined;
@@ -100,11 +100,11 @@ export class MainRuns {
     return this.change?.model ?? this.usedModel;
   }
 
-  /**
-   * Mode in which this process's first run will begin. Undefined if it is the agent's own mode, or the run has begun.
-   */
-  get openingMode(): PermissionMode | undefined {
-    return this.isStarted && !this.options.thread.isNew ? undefined : this.requestedMode;
+  /** The main agent's permission mode. If a mode was requested, this process's first run begins in it. */
+  get mode(): PermissionMode {
+    const { thread, dispatcher } = this.options;
+    const requested = this.isStarted && !thread.isNew ? undefined : this.requestedMode;
+    return requested ?? dispatcher.policyOf(MAIN_AGENT, this.agent.policy).mode;
   }
 
   /** Changes the permission mode at once, even during a run. */
@@ -114,10 +114,14 @@ export class MainRuns {
     // The first line of a transcript describes the session, so a session without lines begins in the new mode.
     this.requestedMode = mode;
     const plans = mode === "plan";
-    const change = plans === dispatcher.isPlanning ? [] : planEvents(plans ? "enter" : "leave", this.agent);
+    const { isPlanning, afterPlan } = dispatcher;
+    const change =
+      plans === isPlanning ? [] : planEvents(plans ? { kind: "enter", afterPlan } : { kind: "leave" }, this.agent);
     const record = live()?.record ?? ((events) => thread.record(events));
+    // While plan mode is on, the new mode has no effect yet. No other mode may apply when it ends.
+    if (isPlanning && !plans) dispatcher.setMode(mode);
     if (!thread.isEmpty) await record([...change, { type: "mode.changed", mode }]);
-    if (!plans) dispatcher.setMode(mode);
+    if (!isPlanning && !plans) dispatcher.setMode(mode);
   }
 
   /** Uses another agent or model starting with the next run. */
@@ -167,6 +171,7 @@ export class MainRuns {
   /** Starts a run, or queues the prompt if the main agent is busy. */
   prompt(content: readonly UserBlock[], { promptId, output }: PromptParts = {}): Run {
     if (this.closedBy !== undefined) throw closedSession(this.options.services.sessionId, this.options.transcript);
+    this.noteWork();
     if (!this.isBusy) return this.start({ content, promptId, output });
     const prompt = { promptId: promptId ?? createId("prompt_"), content };
     return this.enqueue(prompt, { recorded: this.recordQueued(prompt), output });
@@ -223,7 +228,13 @@ export class MainRuns {
 
   /** Sends a message to the run in progress. Returns false if no run is in progress. */
   async tell(content: readonly UserBlock[], promptId: PromptId): Promise<boolean> {
+    this.noteWork();
     return (await this.options.live()?.tell({ content, from: "person", promptId })) ?? false;
+  }
+
+  /** Notes that the user works in the current mode, unless it is plan mode or the first run will begin in plan mode. */
+  private noteWork(): void {
+    if (this.mode !== "plan") this.options.dispatcher.prompted();
   }
 
   /**
@@ -357,9 +368,14 @@ export class MainRuns {
   }
 
   private opening(): Pick<RunRequest, "opens" | "plan" | "onEnter"> {
-    const { thread, onFirstRun } = this.options;
-    const modes = { requested: this.requestedMode, mode: this.agent.policy.mode, before: thread.state.plan };
-    return { opens: thread.isNew ? "startup" : "resume", onEnter: onFirstRun, ...planChange(modes) };
+    const { thread, dispatcher, onFirstRun } = this.options;
+    const plan = planChange({
+      requested: this.requestedMode,
+      mode: this.agent.policy.mode,
+      before: thread.state.plan,
+      afterPlan: dispatcher.afterPlan,
+    });
+    return { opens: thread.isNew ? "startup" : "resume", onEnter: onFirstRun, plan };
   }
 
   private enqueue(

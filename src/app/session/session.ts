@@ -15,6 +15,7 @@ import {
   type ApprovalQuestion,
   type Command,
   type ContextReport,
+  isUnfinished,
   type LineId,
   MAIN_AGENT,
   type PastPrompt,
@@ -296,7 +297,7 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   /** Returns whether the main agent's last run was parked or lost, and no run has continued it. */
   function isInterrupted(): boolean {
-    return !runs.isBusy && (thread.lastEnd === "parked" || thread.lastEnd === "process_lost");
+    return !runs.isBusy && thread.lastEnd !== undefined && isUnfinished({ reason: thread.lastEnd });
   }
 
   async function stop(cause: StopCause, stopSubagents: () => Promise<unknown>): Promise<StopReceipt> {
@@ -418,7 +419,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     tools: agent.policy.pool,
     agents: agent.policy.pool.includes("Task") ? dispatcher.offered() : [],
     get permissionMode() {
-      return runs.openingMode ?? dispatcher.policyOf(MAIN_AGENT, runs.agent.policy).mode;
+      return runs.mode;
     },
     get sessionRules() {
       const { policy } = runs.agent;

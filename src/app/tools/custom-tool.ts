@@ -25,7 +25,8 @@ export function createCustomTool(tool: CustomTool, cwd: string): Tool {
         const valid = await validate(given);
         if (!valid.ok) return { ok: false, message: `${name}: ${invalidInput(valid.problems)}` };
         if (access === undefined) return { ok: true, accesses: [] };
-        return { ok: true, accesses: listed(typeof access === "function" ? access(valid.value as never) : access) };
+        const declared = typeof access === "function" ? access(valid.value as never) : access;
+        return { ok: true, accesses: listed(declared, given) };
       } catch (error) {
         return {
           ok: false,
@@ -97,7 +98,7 @@ function validateOnce(schema: ReadSchema): (input: JsonObject) => Promise<Valida
   };
 }
 
-function listed(access: ToolAccess): readonly Access[] {
+function listed(access: ToolAccess, input: JsonObject): readonly Access[] {
   if (access instanceof Promise)
     throw new Error("The access function is asynchronous. Return the access instead of a promise.");
   if (!isToolAccess(access))
@@ -106,10 +107,16 @@ function listed(access: ToolAccess): readonly Access[] {
   if (access === "unknown") return [];
   const { read = [], write = [], network = [] } = access;
   return [
-    ...[read].flat().map((path): Access => ({ kind: "read", path })),
-    ...[write].flat().map((path): Access => ({ kind: "write", path })),
+    ...[read].flat().flatMap((path) => pathAccesses("read", path, input)),
+    ...[write].flat().flatMap((path) => pathAccesses("write", path, input)),
     ...[network].flat().map((url): Access => ({ kind: "network", url })),
   ];
+}
+
+/** Returns one access for each property of the input that is the path or lists it, or one without a property. */
+function pathAccesses(kind: "read" | "write", path: string, input: JsonObject): readonly Access[] {
+  const names = Object.keys(input).filter((name) => [input[name]].flat().includes(path));
+  return names.length === 0 ? [{ kind, path }] : names.map((property) => ({ kind, path, property }));
 }
 
 /** Returns the absolute paths of the files that a call says it will write. */

@@ -1,5 +1,6 @@
 import { createInterface } from "node:readline";
-import { checkRows, listRules, type RuleList } from "../../app/index.ts";
+import { checkRows, INVALID_ROW, listRules, type RuleList } from "../../app/index.ts";
+import { plural } from "../../lib/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
@@ -16,10 +17,15 @@ export async function permissions(argv: readonly string[]): Promise<number> {
   if (command.kind === "check") {
     const root = command.root === undefined ? undefined : realDirectory(command.root);
     const { sandbox } = command;
+    let invalid = 0;
     for await (const row of checkRows(inputLines(), { root, sandbox })) {
+      if (row.rule === INVALID_ROW) invalid += 1;
       await output.write(`${JSON.stringify(row)}\n`);
     }
-    return exitCodes.succeeded;
+    if (invalid === 0) return exitCodes.succeeded;
+    const problem = `${plural(invalid, "row")} can't be used: see "${INVALID_ROW}" in the output.`;
+    await createOutput(process.stderr).write(messageLines([problem]));
+    return exitCodes.usage;
   }
   const list = listRules(settingsSources(command));
   await createOutput(process.stderr).write(messageLines([...list.notices, ...list.problems]));

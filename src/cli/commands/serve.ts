@@ -4,11 +4,12 @@ import { stateDirectory, systemClock, VERSION } from "../../app/index.ts";
 import { errorCode } from "../../lib/index.ts";
 import { createWorkerHub } from "../../link/index.ts";
 import { createServer, type RunningServer, type ServerOptions } from "../../server/index.ts";
-import { exitCodes, stopSignals } from "../exit-codes.ts";
+import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
 import { type HelpRequest, helpOption, readOptions, refusePositionals, usageError } from "../read-options.ts";
 import { chosenDirectory } from "../real-directory.ts";
+import { onStopSignal } from "../stop-signals.ts";
 
 const DEFAULT_PORT = 7333;
 
@@ -32,7 +33,7 @@ export async function serve(argv: readonly string[]): Promise<number> {
     hub: createWorkerHub({ version: VERSION, clock: systemClock }),
     report,
   });
-  const stopped = nextSignal();
+  const stopped = new Promise((stop) => onStopSignal({ stop }));
   await createOutput(process.stdout).write(json ? `${JSON.stringify(described(server))}\n` : startText(server));
   await stopped;
   report("Stopping. Sessions will continue when the server is restarted.");
@@ -122,16 +123,4 @@ function described({ url, link, token, file, projects }: RunningServer) {
 function startText({ url, link, file, projects }: RunningServer): string {
   const list = projects.map(({ name, root }) => `  ${name}  ${root}\n`).join("");
   return `Serving on ${url}\n${list}\nOpen this link. It works once, and contains a token that allows everything:\n  ${link}\n\nThe token for other programs is in ${file}. It can't approve calls.\n`;
-}
-
-/** Resolves at the first signal that asks the process to end. A second signal ends the process immediately. */
-function nextSignal(): Promise<void> {
-  return new Promise((resolve) => {
-    for (const signal of stopSignals) {
-      process.once(signal, () => {
-        resolve();
-        process.once(signal, () => process.exit(exitCodes.stopped));
-      });
-    }
-  });
 }

@@ -5,11 +5,12 @@ import { basename } from "node:path";
 import { createDirectoryWorker, systemClock, VERSION } from "../../app/index.ts";
 import { describeError, errorCode, isWithin, UserError } from "../../lib/index.ts";
 import { connectWorker, createSessionFiles } from "../../link/index.ts";
-import { exitCodes, type StopSignal, signalCodes, stopSignals } from "../exit-codes.ts";
+import { exitCodes } from "../exit-codes.ts";
 import { printHelp } from "../help/print-help.ts";
 import { createOutput, messageLines } from "../output.ts";
 import { type HelpRequest, helpOption, readOptions, refusePositionals, usageError } from "../read-options.ts";
 import { chosenDirectory, realDirectory } from "../real-directory.ts";
+import { onStopSignal } from "../stop-signals.ts";
 
 /** Interval at which the worker checks that its directory still exists. */
 const LOOK_MS = 2_000;
@@ -25,9 +26,11 @@ export async function worker(argv: readonly string[]): Promise<number> {
   const errors = createOutput(process.stderr);
   const report = (message: string): void => void errors.write(messageLines([message]));
   const stop = new AbortController();
-  const stopped = onStopSignal(() => {
-    report("Stopping. This worker's sessions will continue when it is restarted.");
-    stop.abort();
+  const { code: stopped } = onStopSignal({
+    stop: () => {
+      report("Stopping. This worker's sessions will continue when it is restarted.");
+      stop.abort();
+    },
   });
   if (command.tokenFile !== undefined && isWithin(realDirectory(command.tokenFile), cwd))
     report(`Agents can read the token: ${command.tokenFile} is in the worker's directory. Move it elsewhere.`);
@@ -147,20 +150,4 @@ function readText(path: string, option: string): string {
       "Check the path.",
     );
   }
-}
-
-/**
- * Calls `stop` on the first signal that asks the process to end. A second signal ends the process immediately. Returns
- * a function that returns the exit code, or undefined if there was no signal.
- */
-function onStopSignal(stop: () => void): () => number | undefined {
-  let first: StopSignal | undefined;
-  for (const signal of stopSignals) {
-    process.on(signal, () => {
-      if (first !== undefined) process.exit(signalCodes[signal]);
-      first = signal;
-      stop();
-    });
-  }
-  return () => first && signalCodes[first];
 }

@@ -76,11 +76,10 @@ export function createResultCollector(agents: AgentViews): ResultCollector {
       });
     },
     resultObject: (result, cache) => {
-      const { outcome, reason } = result;
+      const { outcome, reason, acceptance } = result;
       const views = agents.inOrder();
       const totals = totalsOf(result, views);
       const failure = failureOf(result);
-      const acceptance = outcome === "succeeded" ? result.acceptance : undefined;
       return {
         type: "result",
         subtype: failure === undefined ? "success" : (errorSubtypes[reason] ?? "error_during_execution"),
@@ -143,6 +142,8 @@ function agentObjects(agents: readonly AgentView[], cache: CacheReport | undefin
     usage: wireUsage(agent.usage),
     costUsd: agent.costUsd ?? null,
     denied: agent.denied,
+    filesChanged: agent.filesChanged,
+    commands: agent.commands,
     duration_ms: agent.end?.milliseconds ?? null,
     cache: cacheObject(figures.get(agent.agentId)),
   }));

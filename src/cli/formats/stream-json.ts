@@ -1,6 +1,6 @@
 import { type Session, VERSION } from "../../app/index.ts";
 import { type AgentView, tokensOf } from "../../client/index.ts";
-import type { EventOf, Line, Outcome, SubagentEvent } from "../../protocol/index.ts";
+import type { EventOf, Line, Outcome, PermissionMode, SubagentEvent } from "../../protocol/index.ts";
 import { outputFileOf } from "../progress/agent-transcripts.ts";
 import type { AgentViews } from "../progress/agent-views.ts";
 import type { Format } from "./format.ts";
@@ -19,19 +19,29 @@ interface StreamOptions {
 export function createStreamJsonFormat({ partialMessages, subagentText, agents, newId }: StreamOptions): Format {
   const collector = createResultCollector(agents);
   let sessionId: string | null = null;
+  let mode: PermissionMode | undefined;
   let transcriptPath: string | undefined;
   const steps = createSteps({ partialMessages, text: true, parent: () => null });
   const tasks = createTasks({ agents, partialMessages, text: subagentText, transcriptPath: () => transcriptPath });
   const line = (body: object): string => `${JSON.stringify({ ...body, session_id: sessionId, uuid: newId() })}\n`;
+  /** Returns a message if the main agent's permission mode has changed. */
+  const changedMode = (): object[] => {
+    const { permissionMode = mode } = agents.main ?? {};
+    if (permissionMode === mode) return [];
+    mode = permissionMode;
+    return [{ type: "system", subtype: "status", status: null, permissionMode }];
+  };
   return {
     opened: (session) => {
       sessionId = session.id;
+      mode = session.permissionMode;
       transcriptPath = session.transcriptPath;
       return line(initMessage(session));
     },
     update: (update) => {
       collector.observe(update);
-      return (update.type === "subagent.event" ? tasks(update) : steps(update)).map(line).join("");
+      const messages = update.type === "subagent.event" ? tasks(update) : [...changedMode(), ...steps(update)];
+      return messages.map(line).join("");
     },
     notice: (message) => line({ type: "system", subtype: "notice", message }),
     result: (result, cache) => line(collector.resultObject(result, cache)),

@@ -32,6 +32,8 @@ export function createSteps({ partialMessages, text, parent, agentId }: StepOpti
     }
     if (update.type === "conversation.compacted") steps.push({ ...boundaryMessage(update), agent_id: agentId });
     if (update.type === "model.retried") steps.push({ ...retryMessage(update), agent_id: agentId });
+    if (update.type === "notice.raised")
+      steps.push({ type: "system", subtype: "notice", message: update.message, agent_id: agentId });
     if (update.type === "tool.ended") {
       const decision = decisions.get(update.callId);
       decisions.delete(update.callId);

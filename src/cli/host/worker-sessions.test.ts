@@ -16,7 +16,7 @@ it("a request from a worker's session can be answered only through the server", 
   const session = await openSession({ cwd, home: workerHome, model, onAsk: "wait", environment: {} });
   onTestFinished(() => session.close());
   void session.prompt("go").result;
-  await expect.poll(() => waitingRequests({ home: workerHome }), { timeout: 10_000 }).toHaveLength(1);
+  await expect.poll(() => waitingRequests({ home: workerHome })).toHaveLength(1);
   const [request = ""] = waitingRequests({ home: workerHome }).map(({ question }) => question.requestId);
 
   const host = createFileHost(home);

@@ -9,7 +9,7 @@ import {
   type Session,
   stateDirectory,
 } from "../../app/index.ts";
-import { createDeferred, createId, type Deferred, describeError } from "../../lib/index.ts";
+import { createDeferred, createId, type Deferred, describeError, formatCount } from "../../lib/index.ts";
 import { MAIN_AGENT, NO_APPROVER } from "../../protocol/index.ts";
 import type { OpenRequest, SessionFacts, TerminalHost } from "../../terminal/index.ts";
 import { renderRules } from "../commands/permissions.ts";
@@ -106,8 +106,14 @@ export async function openEmbeddedHost(
 
 /** Describes a model, such as `medium · $2 in, $10 out per million tokens`. */
 function modelWords(tiers: ListedModel["tiers"], prices: ListedModel["prices"]): string {
-  const price = prices && `$${prices.input} in, $${prices.output} out per million tokens`;
-  return [tiers.join(", "), price ?? ""].filter((part) => part !== "").join(" · ");
+  return [tiers.join(", "), prices === undefined ? "" : priceWords(prices)].filter((part) => part !== "").join(" · ");
+}
+
+function priceWords({ input, output, longPrompts = [] }: NonNullable<ListedModel["prices"]>): string {
+  const ofLong = longPrompts.map(
+    (long) => `; $${long.input} in, $${long.output} out for prompts over ${formatCount(long.above)} tokens`,
+  );
+  return `$${input} in, $${output} out per million tokens${ofLong.join("")}`;
 }
 
 /** Continues the agents that were working when the session was closed. */

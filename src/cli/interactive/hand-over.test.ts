@@ -35,20 +35,18 @@ it("lets the user's server continue a session, with its model", async () => {
   });
   onTestFinished(() => session.close());
   await session.prompt("MAIN: go").result;
-  await expect.poll(() => api.requests.length, { timeout: 10_000 }).toBe(3);
+  await expect.poll(() => api.requests.length).toBe(3);
 
   const server = await startServer({ place, api });
   expect(await findServerFor(session, home)).toEqual({ url: server.url, isRunning: true, advice: "" });
   await session.park();
   expect(await handOver(session, { home, choices: {} })).toBeUndefined();
-  await expect.poll(() => api.requests.length, { timeout: 10_000 }).toBe(4);
+  await expect.poll(() => api.requests.length).toBe(4);
   expect(api.requests.at(-1)?.body).toMatchObject({ model: "claude-haiku-4-5" });
   later.resolve();
   const path = `/session/${session.id}/agent`;
   const [, child] = (await server.send("GET", path)).json as { agentId: string }[];
-  await expect
-    .poll(async () => (await server.send("GET", `${path}/${child?.agentId}/line`)).text, { timeout: 10_000 })
-    .toContain("Found.");
+  await expect.poll(async () => (await server.send("GET", `${path}/${child?.agentId}/line`)).text).toContain("Found.");
   await server.close();
   expect(await handOver(session, { home, choices: {} })).toContain("The agents continue when you resume the session.");
 }, 60_000);

@@ -26,6 +26,25 @@ function follow(host: TerminalHost): { readonly text: string } {
   };
 }
 
+it("knows a new session's permission mode, until the conversation shows it", async () => {
+  const place = newPlace();
+  vi.stubEnv("RETINUE_HOME", place.home);
+  onTestFinished(() => void vi.unstubAllEnvs());
+  const server = await startServer({ place, api: await startApi([{ content: "One." }]) });
+  const argv = ["--permission-mode", "plan"];
+  const planning = parsePrintOptions(readOptions(argv, { kinds: printOptionKinds, help: "" }));
+  vi.stubEnv("RETINUE_TOKEN", server.token);
+  const { signal } = new AbortController();
+  const host = await createRemoteProgram(server.url, planning).open({ report: () => {}, signal });
+  expect(host.facts.permissionMode).toBe("plan");
+  expect(await host.send({ type: "configure", permissionMode: "acceptEdits" })).toMatchObject({ status: "done" });
+  expect(host.facts.permissionMode).toBe("acceptEdits");
+  const seen = follow(host);
+  await host.send(prompt("First"));
+  await expect.poll(() => seen.text, { timeout: 10_000 }).toContain('"permissionMode":"acceptEdits"');
+  expect(host.facts.permissionMode).toBeUndefined();
+});
+
 it("follows a session when its server stops and restarts, even if the session was idle", async () => {
   const place = newPlace();
   vi.stubEnv("RETINUE_HOME", place.home);
@@ -47,7 +66,7 @@ it("follows a session when its server stops and restarts, even if the session wa
   });
   const seen = follow(host);
   await host.send(prompt("First"));
-  await expect.poll(() => seen.text, { timeout: 10_000 }).toContain("One.");
+  await expect.poll(() => seen.text).toContain("One.");
 
   await first.close();
   expect(await host.send(prompt("Away"))).toMatchObject({
@@ -56,15 +75,15 @@ it("follows a session when its server stops and restarts, even if the session wa
   });
   expect(reports).toEqual(["The connection to the server was lost. Trying to connect again."]);
   const second = await startServer({ place, api, port });
-  await expect.poll(() => reports.at(-1), { timeout: 10_000 }).toBe("The connection is back.");
+  await expect.poll(() => reports.at(-1)).toBe("The connection is back.");
   await host.send(prompt("Second"));
-  await expect.poll(() => seen.text, { timeout: 10_000 }).toContain("Second");
+  await expect.poll(() => seen.text).toContain("Second");
 
-  await expect.poll(() => api.requests.length, { timeout: 10_000 }).toBe(2);
+  await expect.poll(() => api.requests.length).toBe(2);
   await second.close();
   later.resolve();
   await startServer({ place, api, port });
-  await expect.poll(() => seen.text, { timeout: 10_000 }).toContain("Two.");
+  await expect.poll(() => seen.text).toContain("Two.");
   await host.send(prompt("Third"));
-  await expect.poll(() => seen.text, { timeout: 10_000 }).toContain("Three.");
+  await expect.poll(() => seen.text).toContain("Three.");
 }, 60_000);

@@ -2,7 +2,14 @@ import { setTimeout } from "node:timers/promises";
 import { stateDirectory } from "../../app/index.ts";
 import { type Client, ClientError, type ClientSession, type ViewUpdate } from "../../client/index.ts";
 import { createId, describeError } from "../../lib/index.ts";
-import type { Line, Receipt, SessionClosed, SessionId, SessionInfo } from "../../protocol/index.ts";
+import {
+  type Line,
+  MAIN_AGENT,
+  type Receipt,
+  type SessionClosed,
+  type SessionId,
+  type SessionInfo,
+} from "../../protocol/index.ts";
 import type { ListedSession, OpenRequest, TerminalHost, TerminalProgram } from "../../terminal/index.ts";
 import { sessionIn } from "../find-session.ts";
 import { connectTo, isOpen } from "../host/server-host.ts";
@@ -31,19 +38,34 @@ export function createRemoteProgram(url: string, options: PrintOptions): Pick<Te
       const info = await chosen(resume);
       const catalog = await client.agents(info.worker).catch(() => undefined);
       const session = client.sessions.open(info.id);
+      /** Permission mode until the conversation shows it. */
+      let mode = info.permissionMode;
       return {
         facts: {
           sessionId: info.id,
           cwd: info.cwd,
           model: info.model ?? "",
           agentType: "main",
+          get permissionMode() {
+            return mode;
+          },
           isOffline: false,
           isRemote: true,
           notices: [],
           agents: catalog?.agents.map(({ name }) => name) ?? [],
         },
-        updates: (signal) => updatesOf(session, { client, signal, report }),
-        send: (command) => sent(session, command),
+        updates: async function* (signal) {
+          for await (const update of updatesOf(session, { client, signal, report })) {
+            if (update.agentId === MAIN_AGENT) mode = undefined;
+            yield update;
+          }
+        },
+        send: async (command) => {
+          const receipt = await sent(session, command);
+          const isChosen = command.type === "configure" && receipt.status === "done" && mode !== undefined;
+          if (isChosen) mode = command.permissionMode ?? mode;
+          return receipt;
+        },
         question: async (requestId) => {
           const waiting = await client.approvals.list().catch(() => []);
           return waiting.find(({ question }) => question.requestId === requestId)?.question;

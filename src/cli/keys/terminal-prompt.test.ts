@@ -4,7 +4,7 @@ import { mkdtempSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { Writable } from "node:stream";
-import { describe, expect, it } from "vitest";
+import { describe, expect, it, onTestFinished, vi } from "vitest";
 import type { TerminalInput } from "../../terminal/index.ts";
 import { createTerminalKeys } from "./terminal-keys.ts";
 import { openPrompt } from "./terminal-prompt.ts";
@@ -106,6 +106,9 @@ describe("a key", () => {
 
 describe("a line", () => {
   it("begins with the given text, and shows line breaks and tabs in pasted text", async () => {
+    // In a terminal of type "dumb", Node's line editor inserts the Backspace key as a character.
+    vi.stubEnv("TERM", "xterm");
+    onTestFinished(() => void vi.unstubAllEnvs());
     const { prompt, press, shown } = terminal();
     const line = prompt.line({ label: "> ", text: "ls" }, never);
     await shown("ls");

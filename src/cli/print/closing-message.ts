@@ -47,7 +47,13 @@ function endMessage(result: RunResult, context: ClosingContext): string {
       : (result.message ?? `The run ended: ${result.reason}.`);
   // If the model gives up, its text says why, and that is already on standard output.
   const reason = why.trim() === result.text.trim() || wasReported(why) ? [] : [why];
-  return messageLines([...ofAgents, ...reason, `To continue: ${resume}${cutOff.has(result.reason) ? "" : ' "…"'}`]);
+  const unverified = acceptance?.ok === false && acceptance.verdict !== undefined ? [acceptance.output] : [];
+  return messageLines([
+    ...ofAgents,
+    ...reason,
+    ...unverified,
+    `To continue: ${resume}${cutOff.has(result.reason) ? "" : ' "…"'}`,
+  ]);
 }
 
 /**

@@ -11,20 +11,20 @@ import {
   stateDirectory,
   systemClock,
 } from "../../app/index.ts";
-import { describeError, monotonic, plural, UserError } from "../../lib/index.ts";
+import { describeError, plural, UserError } from "../../lib/index.ts";
 import type { ModelErrorCode, RunResult, RunUpdate } from "../../protocol/index.ts";
-import { exitCodeOf, exitCodes, type StopSignal, signalCodes, stopSignals } from "../exit-codes.ts";
+import { exitCodeOf, exitCodes, type StopSignal } from "../exit-codes.ts";
 import { createFormat } from "../formats/create-format.ts";
 import { type BackgroundKey, createBackgroundKey } from "../keys/background-key.ts";
 import { standardKeys, type TerminalKeys } from "../keys/terminal-keys.ts";
 import { hasTerminal, isWatched } from "../keys/terminal-prompt.ts";
 import { createOutput, type Output } from "../output.ts";
-import { missedRunEnds } from "../progress/agent-transcripts.ts";
+import { missedRunEnds, readAgentTranscript } from "../progress/agent-transcripts.ts";
 import { type AgentViews, createAgentViews } from "../progress/agent-views.ts";
 import { type ShownProgress, showProgress } from "../progress/progress.ts";
 import { usageError } from "../read-options.ts";
 import { type Outputs, reportError } from "../report-error.ts";
-import type { Leaving } from "../stop-signals.ts";
+import { type Leaving, onStopSignal } from "../stop-signals.ts";
 import { closingMessage, interruptMessage } from "./closing-message.ts";
 import { createNotices, openingNotices } from "./notices.ts";
 import { hasOpenRequests, openRunSession } from "./open-run-session.ts";
@@ -47,7 +47,8 @@ export async function printRun(options: PrintOptions, leaving?: Leaving): Promis
     run?.stop("stopped");
   });
   const errors = createOutput(process.stderr);
-  const agents = createAgentViews();
+  const agentUpdates = updatesFor(options, errors);
+  const agents = createAgentViews({ showsMain: agentUpdates !== "milestones" });
   const format = await createFormat({ ...options, agents, forTerminal: output.isTerminal });
   const outputs = { format, output, errors };
   const progress = showProgress(errors, { ...options, agents });
@@ -64,7 +65,7 @@ export async function printRun(options: PrintOptions, leaving?: Leaving): Promis
     // Without this, a run on a full disk would wait for free space to record its end.
     session?.close().catch(() => undefined);
   };
-  const signalCode = onStopSignal(stop, progress.end);
+  const { code: signalCode } = onStopSignal({ stop, onExit: progress.end });
   leaving?.release();
   const endAtOnce = async (): Promise<void> => {
     progress.end();
@@ -81,6 +82,7 @@ export async function printRun(options: PrintOptions, leaving?: Leaving): Promis
     const ended = await executeRun(options, {
       ...outputs,
       agents,
+      agentUpdates,
       progress,
       signal: cancelled.signal,
       isAbandoned: () => isAbandoned,
@@ -102,32 +104,6 @@ export async function printRun(options: PrintOptions, leaving?: Leaving): Promis
   }
 }
 
-/**
- * Time within which two interrupt signals are treated as one press of Ctrl+C, because some launchers forward a signal
- * that the terminal has already sent.
- */
-const SAME_PRESS_MS = 200;
-
-/**
- * Calls `stop` for the first signal. For the second signal, calls `onExit` and ends the process immediately. The
- * returned function returns the exit code for the signal that was received, if any.
- */
-function onStopSignal(stop: (signal: StopSignal) => void, onExit: () => void): () => number | undefined {
-  let first: { readonly signal: StopSignal; readonly at: number } | undefined;
-  const handle = (signal: StopSignal): void => {
-    const now = monotonic();
-    if (first === undefined) {
-      first = { signal, at: now };
-      stop(signal);
-    } else if (now - first.at > SAME_PRESS_MS) {
-      onExit();
-      process.exit(signalCodes[signal]);
-    }
-  };
-  for (const signal of stopSignals) process.on(signal, handle);
-  return () => first && signalCodes[first.signal];
-}
-
 function interrupted(): UserError {
   return new UserError("Interrupted before the run began.", { code: "interrupted", exitCode: exitCodes.stopped });
 }
@@ -139,6 +115,7 @@ interface EndedRun {
 
 interface RunContext extends Outputs {
   readonly agents: AgentViews;
+  readonly agentUpdates: AgentUpdates;
   readonly progress: ShownProgress;
   readonly signal: AbortSignal;
   /** Whether standard output has been closed by its reader. */
@@ -149,7 +126,7 @@ interface RunContext extends Outputs {
 }
 
 async function executeRun(options: PrintOptions, context: RunContext): Promise<EndedRun> {
-  const { format, output, errors, agents, progress, signal, isAbandoned, onOpening, onStart } = context;
+  const { format, output, errors, agents, agentUpdates, progress, signal, isAbandoned, onOpening, onStart } = context;
   const onAsk = askingWay(options);
   const notices = createNotices(onAsk, progress.report);
   // While this process is stopped, other programs may write over the live lines.
@@ -170,7 +147,6 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
       if (isOpen) void output.write(format.notice?.(message) ?? "");
     };
     const prompt = await readPrompt(options.prompt, report);
-    const agentUpdates = updatesFor(options, errors);
     onOpening(onAsk);
     const approvals = onAsk === "ask" ? await terminalApprovals(context, keys) : undefined;
     const opened = await openRunSession(options, { prompt, report, agentUpdates, approvals, signal });
@@ -180,6 +156,9 @@ async function executeRun(options: PrintOptions, context: RunContext): Promise<E
       throw interrupted();
     }
     for (const notice of openingNotices(opened.notices, options)) report(notice);
+    const { transcriptPath } = session;
+    if (transcriptPath !== undefined)
+      agents.readEarlier((agentId) => readAgentTranscript(transcriptPath, agentId).lines);
     await output.write(format.opened(session));
     isOpen = true;
     key = createBackgroundKey({ session, agents, progress, keys });

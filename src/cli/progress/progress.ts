@@ -21,7 +21,7 @@ interface ProgressOptions {
   /** Time at which the run started, if that is not now. */
   readonly startedAt?: number | undefined;
   /** Agent views, which receive each update before this object does. */
-  readonly agents: Omit<AgentViews, "observe">;
+  readonly agents: Omit<AgentViews, "observe" | "readEarlier">;
 }
 
 /** Shows the progress of a run on standard error. */

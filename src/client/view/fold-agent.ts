@@ -4,6 +4,7 @@ import {
   type CallId,
   callsOf,
   type EventOf,
+  isUnfinished,
   type Line,
   paidUsage,
   textOf,
@@ -136,6 +137,14 @@ function foldLine(agent: AgentView, line: Line, calls: readonly CallItem[]): Age
       };
     case "mode.changed":
       return { ...agent, permissionMode: line.mode };
+    case "plan.entered":
+      return { ...agent, permissionMode: "plan" };
+    case "plan.left":
+      // If the line does not contain the mode, a line that follows does.
+      return {
+        ...agent,
+        permissionMode: line.mode ?? (agent.permissionMode === "plan" ? undefined : agent.permissionMode),
+      };
     case "conversation.rewound":
       return { ...agent, openCalls: undefined };
     case "run.ended":
@@ -206,20 +215,21 @@ function withOpenCall(agent: AgentView, line: Line & EventOf<"tool.requested" | 
 const MAX_LOOKED_AT = 200;
 
 function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentView {
-  const { turns, toolCalls, usage, costUsd, denied } = agent;
+  const { turns, toolCalls, usage, costUsd, denied, filesChanged, commands } = agent;
   return {
     ...clearRun(agent),
     // A run without a recorded end was lost with its process, and its calls are still open.
     calls: agent.openCalls ?? agent.calls,
     openCalls: undefined,
     agentType: line.agentType,
-    before: { turns, toolCalls, usage, costUsd, denied },
+    before: { turns, toolCalls, usage, costUsd, denied, filesChanged, commands },
     runId: line.runId,
     background: line.background === true,
     model: line.model,
     window: line.window,
     permissionMode: line.permissionMode,
     maxTurns: line.maxTurns,
+    continuedTurns: line.continues?.turns,
     startedAt: line.at,
     step: { kind: "starting", since: line.at },
     lastText: "",
@@ -264,7 +274,9 @@ function endRun(agent: AgentView, line: Line & EventOf<"run.ended">): AgentView 
     usage: addUsage(before.usage, end.usage),
     costUsd: sum(before.costUsd, end.costUsd),
     denied: [...before.denied, ...end.facts.denied],
-    openCalls: end.reason === "parked" || end.reason === "process_lost" ? agent.calls : undefined,
+    filesChanged: [...new Set([...before.filesChanged, ...end.facts.filesChanged])],
+    commands: [...before.commands, ...end.facts.commands],
+    openCalls: isUnfinished(end) ? agent.calls : undefined,
     end,
   };
 }

@@ -56,11 +56,11 @@ function partsIn(line: Line, cwd: string | undefined): readonly ItemPart[] {
       return [{ kind: "acceptance", check: { command, ok, exitCode, output, verdict } }];
     }
     case "plan.entered":
-    case "plan.left":
     case "run.backgrounded":
       return [{ kind: "change", change: line.type }];
     case "conversation.rewound":
       return [{ kind: "change", change: line.type, restored: line.restored }];
+    case "plan.left":
     case "mode.changed":
       return [{ kind: "change", change: line.type, mode: line.mode }];
     case "run.awaited":

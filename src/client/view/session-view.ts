@@ -1,6 +1,7 @@
 import {
   type AgentId,
   type CallId,
+  type CommandFact,
   type DeniedFact,
   type EventOf,
   MAIN_AGENT,
@@ -66,6 +67,8 @@ export interface AgentView extends AgentTotals {
   readonly contextTokens: number;
   readonly permissionMode?: PermissionMode | undefined;
   readonly maxTurns?: number | undefined;
+  /** Number of turns in earlier runs that count towards `maxTurns`, because the last run continues those runs. */
+  readonly continuedTurns?: number | undefined;
   /** The last run, or the one that waits for a slot to resume the agent. */
   readonly runId?: RunId | undefined;
   /** Start of the last run, or the agent's creation if it has had none. Milliseconds since 1970. */
@@ -115,6 +118,10 @@ export interface AgentTotals {
    */
   readonly isCostAtMost?: true | undefined;
   readonly denied: readonly DeniedFact[];
+  /** Files that the agent, and subagents that reported to it, changed in runs that have ended. */
+  readonly filesChanged: readonly string[];
+  /** Shell commands of runs that have ended. */
+  readonly commands: readonly CommandFact[];
 }
 
 /** What an agent is doing while it has no open calls and is not writing, and since when. */
@@ -188,7 +195,15 @@ export function newSessionView({ keep }: ViewOptions = {}): SessionView {
   };
 }
 
-const noTotals: AgentTotals = { turns: 0, toolCalls: 0, usage: noUsage, costUsd: 0, denied: [] };
+const noTotals: AgentTotals = {
+  turns: 0,
+  toolCalls: 0,
+  usage: noUsage,
+  costUsd: 0,
+  denied: [],
+  filesChanged: [],
+  commands: [],
+};
 
 export type NewAgent = Pick<AgentView, "agentId" | "agentType" | "path" | "startedAt">;
 

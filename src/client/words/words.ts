@@ -217,6 +217,7 @@ export function changeWords(
     "run.awaited": `waits for ${nameOf(agentId)}`,
     "agent.resumed": `${nameOf(agentId)} continues`,
     "mode.changed": `permission mode: ${mode ?? "unknown"}`,
+    "plan.left": `plan mode ended${mode === undefined ? "" : `, permission mode: ${mode}`}`,
     "conversation.rewound": `went back to an earlier prompt${restored.length === 0 ? "" : `, restored ${fileNames(restored)}`}`,
   };
   return { ...changes, ...named }[change];
@@ -224,7 +225,6 @@ export function changeWords(
 
 const changes = {
   "plan.entered": "plan mode: from here on, the agent only reads",
-  "plan.left": "plan mode ended",
   "run.backgrounded": "in the background from here on",
 };
 

@@ -4,12 +4,11 @@ import {
   FORK_INTRODUCTION,
   type Head,
   type Message,
-  type OpaqueBlock,
   type ResultBlock,
-  type ThinkingBlock,
   type ToolDeclaration,
   type UserBlock,
 } from "../../protocol/index.ts";
+import { isShownTo, isThinking } from "../thinking.ts";
 import {
   type HeadDimension,
   type HeadText,
@@ -93,9 +92,13 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
       if (block.type === "tool_result" || isForSiblings(block)) resultsMarkAt = markAt;
     }
   } else {
+    // Thinking is accepted only after exactly the blocks after which it was written.
+    let isExact = true;
     for (const block of message.content) {
-      const blockJson = assistantBlockText(block, head);
+      const blockJson = isExact || !isThinking(block) ? assistantBlockText(block, head) : undefined;
       if (blockJson !== undefined) add(blockJson, block.type === "text" || block.type === "tool_call");
+      // A call is sent with an id that differs from the provider's own.
+      if (block.type === "tool_call" || (block.type === "text" && blockJson === undefined)) isExact = false;
     }
   }
   // The API rejects empty messages, and a response may consist only of blocks that other models must not see.
@@ -133,18 +136,12 @@ function assistantBlockText(block: AssistantBlock, head: Head): string | undefin
   }
   if (!isShownTo(block, head)) return undefined;
   if (block.type === "opaque") return block.json;
-  if (block.signature === undefined) return undefined;
   return `{"type":"thinking","thinking":${JSON.stringify(block.text)},"signature":${JSON.stringify(block.signature)}}`;
 }
 
 /** Returns a text block. Undefined for blank text, because the API rejects text blocks without a visible character. */
 function blankless(text: string): string | undefined {
   return text.trim() === "" ? undefined : `{"type":"text","text":${JSON.stringify(text)}}`;
-}
-
-/** Returns whether a thinking or opaque block may be sent. Only the model that wrote a block may receive it. */
-function isShownTo({ origin }: ThinkingBlock | OpaqueBlock, head: Head): boolean {
-  return origin.provider === head.provider && origin.model === head.model;
 }
 
 function isPresent(text: string | undefined): text is string {

@@ -7,7 +7,7 @@ import type { Serializer } from "./serializer.ts";
  * Version of the serializers, recorded in every transcript. Conversations from an older version may get different
  * bytes.
  */
-export const SERIALIZER_VERSION = 2;
+export const SERIALIZER_VERSION = 3;
 
 const serializers: Record<Dialect, Serializer> = { anthropic: anthropicSerializer, openai: openaiSerializer };
 

@@ -128,11 +128,12 @@ function assistantText(message: AssistantMessage): string {
 
 /**
  * Models that accept tools over Chat Completions only if reasoning is switched off. They reason by default and then
- * reject requests with tools. Models whose reasoning can't be switched off (gpt-6-astra, gpt-6.1-sol) don't accept
- * tools there at all.
+ * reject requests with tools. Models whose reasoning can't be switched off (gpt-6-astra, gpt-6.1-sol, gpt-6.2) don't
+ * accept tools there at all.
  */
 const toolsOnlyWithoutReasoning: ReadonlySet<string> = new Set([
   "gpt-6-sol",
+  "gpt-6.1-terra",
   "gpt-6-luna",
   "gpt-5.6",
   "gpt-5.6-sol",

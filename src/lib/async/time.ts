@@ -1,3 +1,5 @@
+import { hrtime } from "node:process";
+
 /** Longest delay that a timer accepts. Node treats a longer delay as one millisecond. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
 
@@ -29,6 +31,6 @@ export async function withTimeLimit<T>(
 
 /** Returns monotonic time in milliseconds. `performance.now()` would load several Node modules on its first use. */
 export function monotonic(): number {
-  const [seconds, nanoseconds] = process.hrtime();
+  const [seconds, nanoseconds] = hrtime();
   return seconds * 1_000 + nanoseconds / 1_000_000;
 }

@@ -14,6 +14,7 @@ import { join } from "node:path";
 import { buildSync } from "esbuild";
 import * as fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { needs } from "../../testing/needs.test-support.ts";
 import { AppendError, openAppendFile, syncDirectory } from "./append-file.ts";
 
 let directory: string;
@@ -121,20 +122,24 @@ describe("append file", () => {
     await Promise.all([syncing, closing, file.close()]);
   });
 
-  it.runIf(existsSync("/dev/full"))("reports a full disk with its code and the number of bytes written", async () => {
-    const file = openAppendFile("/dev/full");
-    try {
-      file.append("1\n");
-      expect.unreachable();
-    } catch (error) {
-      expect(error).toBeInstanceOf(AppendError);
-      expect(error).toMatchObject({ code: "ENOSPC", bytesWritten: 0, path: "/dev/full" });
-    }
-    expect(file.size).toBe(0);
-    await file.close();
-  });
+  it(
+    "reports a full disk with its code and the number of bytes written",
+    needs("/dev/full", existsSync("/dev/full")),
+    async () => {
+      const file = openAppendFile("/dev/full");
+      try {
+        file.append("1\n");
+        expect.unreachable();
+      } catch (error) {
+        expect(error).toBeInstanceOf(AppendError);
+        expect(error).toMatchObject({ code: "ENOSPC", bytesWritten: 0, path: "/dev/full" });
+      }
+      expect(file.size).toBe(0);
+      await file.close();
+    },
+  );
 
-  it.runIf(existsSync("/usr/bin/prlimit"))("separates a half-written record once the disk has room again", () => {
+  it("separates a half-written record once the disk has room again", needs("prlimit"), () => {
     const path = join(directory, "a.jsonl");
     const program = join(directory, "write.mjs");
     const contents = `import { execFileSync } from "node:child_process";

@@ -1,7 +1,6 @@
 import { execFileSync } from "node:child_process";
 import {
   chmodSync,
-  existsSync,
   lstatSync,
   mkdtempSync,
   readdirSync,
@@ -15,6 +14,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { buildSync } from "esbuild";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { needs } from "../../testing/needs.test-support.ts";
 import { writeAtomically } from "./write-atomically.ts";
 
 let directory: string;
@@ -69,7 +69,7 @@ describe("writeAtomically", () => {
     ).toEqual([]);
   });
 
-  it.runIf(existsSync("/usr/bin/prlimit"))("keeps the old content if there is no room for the new", () => {
+  it("keeps the old content if there is no room for the new", needs("prlimit"), () => {
     const path = join(directory, "settings.json");
     writeFileSync(path, "precious");
     const program = join(directory, "write.mjs");

@@ -4,13 +4,14 @@ import { join } from "node:path";
 import { text } from "node:stream/consumers";
 import { expect, it } from "vitest";
 import { bundleProgram } from "../../testing/bundle-program.test-support.ts";
+import { isLinux, needs } from "../../testing/needs.test-support.ts";
 
 const program = `
   import { startProcess } from ${JSON.stringify(bundleProgram(join(import.meta.dirname, "start-process.ts")))};
   startProcess({ command: "ls", args: ["-l", "/proc/self/fd"], tag: "descriptors-" + process.pid }).stdout.pipe(process.stdout);
 `;
 
-it.runIf(process.platform === "linux")("does not pass inherited descriptors on to children", async () => {
+it("does not pass inherited descriptors on to children", needs("Linux", isLinux), async () => {
   const directory = openSync("/", "r");
   const child = spawn(process.execPath, ["--input-type=module", "-e", program], {
     // Node itself closes only the lowest descriptors.
@@ -23,7 +24,7 @@ it.runIf(process.platform === "linux")("does not pass inherited descriptors on t
   expect(listed).toMatch(/ 30 -> \/dev\/null$/m);
 });
 
-it.runIf(process.platform === "linux")("starts children without a descriptor that is above the limit", async () => {
+it("starts children without a descriptor that is above the limit", needs("Linux", isLinux), async () => {
   const directory = openSync("/", "r");
   const child = spawn("sh", ["-c", 'ulimit -n 100; exec "$0" --input-type=module -e "$1"', process.execPath, program], {
     stdio: ["ignore", "pipe", "inherit", ...Array.from({ length: 147 }, () => "ignore" as const), directory],

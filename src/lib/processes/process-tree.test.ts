@@ -1,15 +1,15 @@
 import { spawnSync } from "node:child_process";
-import { chmodSync, existsSync, mkdtempSync, readFileSync, rmSync } from "node:fs";
+import { chmodSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, describe, expect, it, onTestFinished } from "vitest";
 import { bundleProgram } from "../../testing/bundle-program.test-support.ts";
+import { isLinux, needs, needsModes, respectingModes } from "../../testing/needs.test-support.ts";
 import { newRunId } from "../ids.ts";
 import { bootId, listPids, processStartTime, readProcess } from "./process-info.ts";
 import { endProcessTree, sweepTagged } from "./process-tree.ts";
 import { type ProcessRequest, type StartedProcess, startProcess } from "./start-process.ts";
 
-const linux = existsSync("/proc/self/environ");
 const tags: string[] = [];
 
 /** Starts bash and waits until the script has printed "ready". */
@@ -46,7 +46,7 @@ afterEach(async () => {
   for (const tag of tags.splice(0)) await sweepTagged(tag);
 });
 
-describe.runIf(linux)("endProcessTree", () => {
+describe("endProcessTree", needs("Linux", isLinux), () => {
   const shapes: Record<string, (duration: string) => string> = {
     "plain child": (duration) => `echo ready; sleep ${duration}; true`,
     "background child": (duration) => `sleep ${duration} & echo ready; wait`,
@@ -165,19 +165,38 @@ describe("startProcess", () => {
     expect(nul).toContain("Could not start sh");
   });
 
-  const drop = ["setpriv", "--bounding-set=-dac_override,-dac_read_search"];
-  const isRoot = process.getuid?.() === 0;
-  const [program = "", ...args] = [...(isRoot ? drop : []), process.execPath];
+  describe("in a process that respects file modes", needsModes, () => {
+    const lock = (): string => {
+      const locked = mkdtempSync(join(tmpdir(), "locked-"));
+      onTestFinished(() => rmSync(locked, { recursive: true }));
+      chmodSync(locked, 0o000);
+      return locked;
+    };
+    const failureOf = (request: Omit<ProcessRequest, "tag">): string => {
+      const module = JSON.stringify(bundleProgram(join(import.meta.dirname, "start-process.ts")));
+      const words = JSON.stringify({ ...request, tag: "locked" });
+      const script = `import { startProcess } from ${module}; console.log((await startProcess(${words}).closed).failure);`;
+      const [program = "", ...args] = [...respectingModes, process.execPath, "--input-type=module", "-e", script];
+      return spawnSync(program, args, { encoding: "utf8" }).stdout;
+    };
 
-  it.runIf(spawnSync(program, [...args, "-e", ""]).status === 0)("names a directory that it can't enter", () => {
-    const locked = mkdtempSync(join(tmpdir(), "locked-"));
-    onTestFinished(() => rmSync(locked, { recursive: true }));
-    chmodSync(locked, 0o000);
-    const module = JSON.stringify(bundleProgram(join(import.meta.dirname, "start-process.ts")));
-    const request = JSON.stringify({ command: "true", cwd: locked, tag: "locked" });
-    const script = `import { startProcess } from ${module}; console.log((await startProcess(${request}).closed).failure);`;
-    const { stdout } = spawnSync(program, [...args, "--input-type=module", "-e", script], { encoding: "utf8" });
-    expect(stdout).toBe(`Could not start true: permission to enter the directory ${locked} was denied.\n`);
+    it("names a directory that it can't enter", () => {
+      const locked = lock();
+      expect(failureOf({ command: "true", cwd: locked })).toBe(
+        `Could not start true: permission to enter the directory ${locked} was denied.\n`,
+      );
+    });
+
+    it("distinguishes missing programs from those that are not executable, even if a directory of PATH is locked", () => {
+      const directory = mkdtempSync(join(tmpdir(), "programs-"));
+      onTestFinished(() => rmSync(directory, { recursive: true }));
+      writeFileSync(join(directory, "plain"), "");
+      const env = { PATH: [lock(), directory].join(":") };
+      expect(failureOf({ command: "missing", env })).toMatch(/^Could not start missing: no such program/);
+      expect(failureOf({ command: "plain", env })).toBe(
+        "Could not start plain: it is not executable. Check its mode.\n",
+      );
+    });
   });
 
   it("tolerates a process that does not read its input", async () => {
@@ -186,7 +205,7 @@ describe("startProcess", () => {
   });
 });
 
-describe.runIf(linux)("process info", () => {
+describe("process info", needs("Linux", isLinux), () => {
   it("distinguishes processes and boots", async () => {
     expect(processStartTime(process.pid)).toBeGreaterThan(0);
     expect(processStartTime(process.pid)).toBe(processStartTime(process.pid));

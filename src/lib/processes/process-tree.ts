@@ -11,7 +11,7 @@ import type { StartedProcess } from "./start-process.ts";
  */
 export async function endProcessTree(
   handle: Pick<StartedProcess, "pid" | "startTime" | "tag" | "exit">,
-  { graceMs = 2000 }: { graceMs?: number } = {},
+  { graceMs = GRACE_MS }: { graceMs?: number } = {},
 ): Promise<number[]> {
   const { pid, startTime, tag } = handle;
   if (pid === undefined) return [];
@@ -40,6 +40,9 @@ export async function endProcessTree(
 export async function sweepTagged(tag: string): Promise<number[]> {
   return goneOf(await killAll(() => findTree({ tag })));
 }
+
+/** A run that reaches a time limit must be over, with all its processes, within 2 seconds. */
+const GRACE_MS = 1_500;
 
 const pollMs = 10;
 const unclearLooks = 3;

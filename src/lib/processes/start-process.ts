@@ -1,5 +1,6 @@
 import { type ChildProcess, spawn } from "node:child_process";
 import { accessSync, constants, existsSync } from "node:fs";
+import { delimiter, join } from "node:path";
 import { Readable, type Writable } from "node:stream";
 import { createDeferred } from "../async/deferred.ts";
 import { describeError, errorCode } from "../errors.ts";
@@ -118,17 +119,28 @@ function giveInput(child: ChildProcess | undefined, { stdin, stdinOpen }: Proces
   if (!stdinOpen) child.stdin.end();
 }
 
-function describeFailure(error: unknown, { command, args = [], cwd }: ProcessRequest): string {
+function describeFailure(error: unknown, { command, args = [], cwd, env = process.env }: ProcessRequest): string {
   // Node reports a missing directory as a missing program.
   if (cwd !== undefined && !existsSync(cwd)) return `Could not start ${command}: the directory ${cwd} does not exist.`;
   const code = errorCode(error);
   if (code === "ENOENT") return `Could not start ${command}: no such program. Install it or check its name and PATH.`;
   if (code === "EACCES" && cwd !== undefined && !canEnter(cwd))
     return `Could not start ${command}: permission to enter the directory ${cwd} was denied.`;
+  if (code === "EACCES" && !isInPath(command, env["PATH"]))
+    return `Could not start ${command}: no such program in those directories of PATH that you may search. Install it or check its name and PATH.`;
   if (code === "EACCES") return `Could not start ${command}: it is not executable. Check its mode.`;
   if (code === "E2BIG")
     return `Could not start ${command}: its ${args.length} arguments are too long. Pass them in a file.`;
   return `Could not start ${command}: ${describeError(error)}`;
+}
+
+/**
+ * Returns whether a program's file is found. If it is missing and PATH contains a directory without search permission,
+ * the system reports that permission was denied.
+ */
+function isInPath(command: string, path = ""): boolean {
+  if (command.includes("/")) return true;
+  return path.split(delimiter).some((directory) => existsSync(join(directory, command)));
 }
 
 function canEnter(directory: string): boolean {

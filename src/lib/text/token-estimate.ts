@@ -13,6 +13,7 @@ const threeByteTokens = 1;
 const fourByteTokens = 2;
 
 function weighText(text: string): number {
+  if (Buffer.byteLength(text) === text.length) return text.length * asciiTokens;
   let ascii = 0;
   let twoByte = 0;
   let threeByte = 0;

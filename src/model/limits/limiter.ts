@@ -22,8 +22,11 @@ export interface Limiter {
    * overtake it.
    */
   ticket(): Ticket;
-  /** Resolves when the request may be sent, or to undefined if the signal is aborted first. */
-  enter(ticket: Ticket, signal: AbortSignal): Promise<Pass | undefined>;
+  /**
+   * Resolves when the request may be sent, or to undefined if the signal is aborted first. Calls `onWait` if the request
+   * can't be sent at once.
+   */
+  enter(ticket: Ticket, signal: AbortSignal, onWait?: () => void): Promise<Pass | undefined>;
   state(): LimiterState;
 }
 
@@ -218,7 +221,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
     heldUntil = Math.max(heldUntil, now + waitMs);
   }
 
-  function queue(ticket: Ticket, signal: AbortSignal): Promise<Pass | undefined> {
+  function queue(ticket: Ticket, signal: AbortSignal, onWait?: () => void): Promise<Pass | undefined> {
     if (waiting.length === 0 && alarm.now() >= refusedAt + quietMs) forget();
     return new Promise((resolve) => {
       const onAbort = () => {
@@ -243,6 +246,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
       if (hasGone) return;
       isHeard = true;
       signal.addEventListener("abort", onAbort, { once: true });
+      onWait?.();
     });
   }
 
@@ -258,7 +262,7 @@ export function createLimiter({ clock, delay = realDelay }: LimiterOptions): Lim
       tickets += 1;
       return { number: tickets, notBefore: Number.NEGATIVE_INFINITY };
     },
-    enter: (ticket, signal) => (signal.aborted ? Promise.resolve(undefined) : queue(ticket, signal)),
+    enter: (ticket, signal, onWait) => (signal.aborted ? Promise.resolve(undefined) : queue(ticket, signal, onWait)),
     state: () => ({
       perPeriod: rate.perPeriod(),
       capacity: capacity.isProven() ? capacity.limit() : Number.POSITIVE_INFINITY,

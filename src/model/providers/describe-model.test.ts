@@ -39,6 +39,35 @@ describe("the description of a model", () => {
     expect(describeModel(provider("openai"), "constructor").prices).toBeUndefined();
   });
 
+  const pricesOf = (name: string, model: string) => describeModel(provider(name), model).prices;
+
+  it.each([
+    ["anthropic", "claude-fable-5-2", { input: 8, output: 40, cacheRead: 0.2, cacheWrite: 10 }],
+    ["anthropic", "claude-opus-5-5", { input: 4, output: 20, cacheRead: 0.2, cacheWrite: 5 }],
+    ["anthropic", "claude-sonnet-5-5", { input: 2, output: 10, cacheRead: 0.1, cacheWrite: 2.5 }],
+    ["anthropic", "claude-haiku-4-5", { input: 1, output: 5, cacheRead: 0.1, cacheWrite: 1.25 }],
+    ["openai", "gpt-5.4-mini", { input: 0.75, output: 4.5, cacheRead: 0.075, cacheWrite: 0.75 }],
+  ])("includes its prices: %s, %s", (name, model, prices) => {
+    expect(pricesOf(name, model)).toEqual(prices);
+  });
+
+  it.each([
+    ["anthropic", "claude-haiku-5-5", 100_000, [0.1, 0.5, 0.01, 0.125], [0.5, 2.5, 0.05, 0.625]],
+    ["openai", "gpt-6.2-astra", 272_000, [8, 40, 0.4, 10], [16, 60, 0.8, 20]],
+    ["openai", "gpt-6.1-sol", 272_000, [2, 10, 0.1, 2.5], [4, 15, 0.2, 5]],
+    ["openai", "gpt-6-luna", 272_000, [0.1, 0.5, 0.01, 0.125], [0.2, 0.75, 0.02, 0.25]],
+    ["openai", "gpt-5.6-luna", 272_000, [0.2, 1.2, 0.02, 0.25], [0.4, 1.8, 0.04, 0.5]],
+    ["openai", "gpt-5.4", 272_000, [2.5, 15, 0.25, 2.5], [5, 22.5, 0.5, 5]],
+  ] as const)("includes other prices for long prompts: %s, %s", (name, model, above, short, long) => {
+    const named = ([input, output, cacheRead, cacheWrite]: readonly [number, number, number, number]) => ({
+      input,
+      output,
+      cacheRead,
+      cacheWrite,
+    });
+    expect(pricesOf(name, model)).toEqual({ ...named(short), longPrompts: [{ above, ...named(long) }] });
+  });
+
   it("includes its effort levels", () => {
     const levels = (name: string, model: string) => describeModel(provider(name), model).efforts;
     expect(levels("anthropic", "claude-opus-5-5")).toEqual(["low", "medium", "high", "xhigh", "max"]);
@@ -63,7 +92,7 @@ describe("the description of a model", () => {
 
   it("includes whether effort levels can be combined with tools", () => {
     const without = (name: string, model: string) => describeModel(provider(name), model).noEffortWithTools;
-    for (const model of ["gpt-6-sol", "gpt-6-luna", "gpt-5.6-terra-2026-07-01"]) {
+    for (const model of ["gpt-6-sol", "gpt-6.1-terra", "gpt-6-luna", "gpt-5.6-terra-2026-07-01"]) {
       expect(without("openai", model)).toBe(true);
     }
     expect([without("openai", "gpt-5.1"), without("gateway", "gpt-6-sol")]).toEqual([false, false]);
@@ -75,7 +104,7 @@ describe("the description of a model", () => {
     expect(listed.slice(0, 3).map(({ model, tiers }) => [model, tiers])).toEqual([
       ["gpt-6-luna", ["small"]],
       ["gpt-6-sol", ["medium", "large"]],
-      ["gpt-6-astra", []],
+      ["gpt-6.2-astra", []],
     ]);
     expect(listed[0]?.prices?.input).toBe(0.1);
     expect(knownModels({ ...provider("gateway"), models: { small: "mine" } })).toEqual([

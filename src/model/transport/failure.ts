@@ -89,6 +89,12 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
   if (status === 413 || (status < 500 && status !== 429 && overflow.test(text))) {
     return make("context_overflow", `The conversation is too long for ${model}${said}. Compact it or start a new one.`);
   }
+  if (status === 400 && refusedThinking.test(text)) {
+    return make(
+      "thinking_refused",
+      `${provider} refused the thinking in this conversation${said}. Start a new session, or choose another model with the \`model\` option.`,
+    );
+  }
   if (status < 500 && unknownModel.test(text)) return make("unknown_model", unknownModelMessage(info, said));
   if (status === 404 && /not_found_error/.test(error.type))
     return make("unknown_model", unknownModelMessage(info, said));
@@ -136,6 +142,9 @@ const spendCap =
   /insufficient_quota|billing|credit balance|exceeded your current quota|insufficient (funds|credits?|balance)|spend(ing)?[ _](cap|limit)|reached your specified API usage limits|payment required/i;
 const overflow =
   /prompt is too long|context_length_exceeded|maximum context length|exceeds? (the )?(available )?(model'?s? )?(maximum )?context|context (window|length|size|limit) (of|is|exceeded)|request_too_large|too many (input )?tokens|input is too long/i;
+/** Reasons that no longer apply once the thinking is left out. */
+const refusedThinking =
+  /bound to a different conversation|invalid `?(signature|data)`? in `?(redacted_)?thinking|thinking`? blocks[^.]*cannot be modified/i;
 const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 

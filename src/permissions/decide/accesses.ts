@@ -37,12 +37,12 @@ type Describe = (input: JsonObject) => readonly Access[];
 const internal: readonly Access[] = [{ kind: "internal" }];
 
 const table = new Map<string, Describe>([
-  ["Read", (input) => (isAddress(input["file_path"]) ? internal : pathAccess("read", input["file_path"]))],
-  ["Write", (input) => pathAccess("write", input["file_path"])],
-  ["Edit", (input) => pathAccess("write", input["file_path"])],
-  ["NotebookEdit", (input) => pathAccess("write", input["notebook_path"])],
-  ["LS", (input) => pathAccess("search", input["path"] ?? ".")],
-  ["Grep", (input) => (isAddress(input["path"]) ? internal : pathAccess("search", input["path"] ?? "."))],
+  ["Read", (input) => (isAddress(input["file_path"]) ? internal : pathAccess("read", input, "file_path"))],
+  ["Write", (input) => pathAccess("write", input, "file_path")],
+  ["Edit", (input) => pathAccess("write", input, "file_path")],
+  ["NotebookEdit", (input) => pathAccess("write", input, "notebook_path")],
+  ["LS", searchAccess],
+  ["Grep", (input) => (isAddress(input["path"]) ? internal : searchAccess(input))],
   ["Glob", globAccesses],
   ["Bash", (input) => (isText(input["command"]) ? commandAccesses(input["command"]) : [])],
   ["BashOutput", () => internal],
@@ -99,23 +99,31 @@ function skillAccess(skill: unknown): readonly Access[] {
   return name === "" ? [] : [{ kind: "skill", name }];
 }
 
-function pathAccess(kind: "read" | "write" | "search", path: unknown): readonly Access[] {
-  return isText(path) ? [{ kind, path }] : [];
+function pathAccess(kind: "read" | "write" | "search", input: JsonObject, property: string): readonly Access[] {
+  const path = input[property];
+  return isText(path) ? [{ kind, path, property }] : [];
+}
+
+/** Without a path, the working directory is searched. */
+function searchAccess(input: JsonObject): readonly Access[] {
+  const isGiven = (input["path"] ?? undefined) !== undefined;
+  return isGiven ? pathAccess("search", input, "path") : [{ kind: "search", path: "." }];
 }
 
 /**
  * Returns the path to search, and the directory outside it that a pattern such as `/etc/*`, `../*` or `~/*` leads to.
  */
 function globAccesses(input: JsonObject): readonly Access[] {
-  const list = pathAccess("search", input["path"] ?? ".");
+  const list = searchAccess(input);
   const pattern = input["pattern"];
   const first = list[0];
   if (first === undefined || !("path" in first) || typeof pattern !== "string") return [];
   const outside = /^[/~\\]/.test(pattern);
   if (!outside && !/(^|[/{,])\.\.([/},]|$)/.test(pattern)) return list;
   const fixed = fixedPart(pattern);
-  const path = fixed === undefined ? "/" : outside ? fixed : `${first.path}/${fixed}`;
-  return [first, { kind: "search", path }];
+  if (fixed === undefined) return [first, { kind: "search", path: "/" }];
+  if (!outside) return [first, { kind: "search", path: `${first.path}/${fixed}` }];
+  return [first, { kind: "search", path: fixed, property: pattern.startsWith("/") ? "pattern" : undefined }];
 }
 
 /** Returns the directory before the first wildcard; undefined if `..` follows a wildcard. */

@@ -112,10 +112,12 @@ function covers({ coversTool, target, rule }: CompiledRule, toolName: string, pa
   }
   if (target.kind !== "path" || resolved === undefined) return false;
   const { matches, touches } = target;
+  const { absolute, real, inWorkspace } = resolved;
   if (rule.effect === "allow") {
-    return (touches === "write") === isWrite && matches(resolved.absolute) && matches(resolved.real);
+    return (touches === "write") === isWrite && matches(absolute) && matches(real);
   }
-  return (touches === "read" || isWrite) && [resolved.absolute, resolved.real, ...aliases].some(matches);
+  if (touches !== "read" && !isWrite) return false;
+  return [absolute, real, ...aliases].some(matches) || (inWorkspace !== undefined && matches(inWorkspace));
 }
 
 function namesProtected({ target, rule }: CompiledRule): boolean {

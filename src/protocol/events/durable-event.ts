@@ -77,6 +77,15 @@ export type DurableEvent =
       readonly modelReason: string;
       readonly permissionMode: PermissionMode;
       readonly maxTurns: number;
+      /**
+       * Set if the run continues runs that were lost with their process or parked. `turns`: how many of their turns count
+       * towards `maxTurns`. For a subagent, all of them count, because they belong to the same call.
+       */
+      readonly continues?: { readonly turns: number } | undefined;
+      /** Command that must succeed for a subagent's work to be accepted. */
+      readonly acceptance?: string | undefined;
+      /** Set if work that changes files must be verified before the run succeeds. */
+      readonly verifies?: true | undefined;
       /** Prices of the model when the run started. Absent if unknown. */
       readonly prices?: Prices | undefined;
       /** Size of the model's context window in tokens. Absent in transcripts of earlier versions. */
@@ -101,15 +110,33 @@ export type DurableEvent =
   /** The next request has to wait for the budget or the provider's rate limit, until `run.continued` or the run's end. */
   | { readonly type: "run.delayed"; readonly by: "budget" | "rateLimit" }
   | { readonly type: "run.continued" }
-  /** The agent and all agents below it are read-only until plan mode is left. */
-  | { readonly type: "plan.entered"; readonly by: PlanChange }
-  | { readonly type: "plan.left"; readonly by: PlanChange }
+  /**
+   * The agent and all agents below it are read-only until plan mode is left. `afterPlan`: permission mode that applies once
+   * the user has approved a plan.
+   */
+  | { readonly type: "plan.entered"; readonly by: PlanChange; readonly afterPlan?: PermissionMode | undefined }
+  /** `mode`: permission mode that applies from here on. Absent if a line that follows contains it. */
+  | { readonly type: "plan.left"; readonly by: PlanChange; readonly mode?: PermissionMode | undefined }
   /**
    * The user rewound the conversation to the point before the run with this `run.started` line. Later lines stay in the
    * transcript. `restored` lists the real paths of the files whose contents were restored.
    */
   | { readonly type: "conversation.rewound"; readonly line: LineId; readonly restored?: readonly string[] | undefined }
-  /** The user changed the main agent's permission mode. Its subagents never have a more permissive mode. */
+  /**
+   * From this line on, the conversation contains none of the thinking that precedes the line, because the provider
+   * refused it or because something before it may have changed.
+   */
+  | {
+      readonly type: "thinking.dropped";
+      /** Turn whose request is sent again without thinking. */
+      readonly resends?: number | undefined;
+      /** Version of the serializer that produces the conversation's bytes from here on. */
+      readonly serializer: number;
+    }
+  /**
+   * The main agent's permission mode changed, because the user changed it or approved a plan. Its subagents never have a
+   * more permissive mode.
+   */
   | { readonly type: "mode.changed"; readonly mode: PermissionMode }
   | {
       readonly type: "head.set";
@@ -232,7 +259,10 @@ export type DurableEvent =
       readonly result: ToolResult;
       readonly milliseconds: number;
     }
-  /** Starts a new chain, which consists of the summary and the last `kept` messages, unchanged. */
+  /**
+   * Starts a new chain, which consists of the summary and the last `kept` messages without their thinking. If no message
+   * is kept, calls whose results have not been sent are told as text in the next user turn.
+   */
   | {
       readonly type: "conversation.compacted";
       readonly summary: string;

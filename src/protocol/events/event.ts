@@ -106,6 +106,7 @@ export const delivery = {
   "tool.ended": "durable",
   "conversation.compacted": "durable",
   "conversation.rewound": "durable",
+  "thinking.dropped": "durable",
   "cache.missed": "durable",
   "notice.raised": "durable",
   "hooks.started": "durable",

@@ -49,14 +49,24 @@ export function outcomeOf(reason: EndReason): Outcome {
   return outcomes[reason];
 }
 
+/** Returns whether a run was lost with its process or parked, so that the next run can continue where it stopped. */
+export function isUnfinished({ reason }: { readonly reason: EndReason }): boolean {
+  return reason === "process_lost" || reason === "parked";
+}
+
 /** Actions that the runtime observed, independent of what the model reports. */
 export interface RunFacts {
   /** Number of calls by tool. */
   readonly toolCalls: Readonly<Record<string, number>>;
-  /** Files that the run, and subagents it waited for, changed with editing tools or the program's tools. */
+  /**
+   * Files that the run, and subagents that reported to it, changed with editing tools or the program's tools. Changes by
+   * shell commands are not included.
+   */
   readonly filesChanged: readonly string[];
   /** Shell commands with their exit codes. */
   readonly commands: readonly CommandFact[];
+  /** Commands of subagents that reported to the run, without those that are proven to be read-only. Absent if none. */
+  readonly agentCommands?: readonly string[] | undefined;
   /** Calls that were denied. */
   readonly denied: readonly DeniedFact[];
   /**
@@ -74,6 +84,8 @@ export interface CommandFact {
   readonly command: string;
   /** null if the command was ended by a signal or is still running. */
   readonly exitCode: number | null;
+  /** Set if the command is proven to be read-only. Any other command may have changed files. */
+  readonly readsOnly?: true | undefined;
 }
 
 export interface DeniedFact {
@@ -90,6 +102,23 @@ export const noFacts: RunFacts = {
   unknown: [],
   agentsCut: 0,
 };
+
+/** Combines the facts about two runs, the earlier one first. */
+export function addFacts(before: RunFacts, { unreturned, ...after }: RunFacts): RunFacts {
+  const toolCalls = { ...before.toolCalls };
+  const agentCommands = [...(before.agentCommands ?? []), ...(after.agentCommands ?? [])];
+  for (const [tool, count] of Object.entries(after.toolCalls)) toolCalls[tool] = (toolCalls[tool] ?? 0) + count;
+  return {
+    toolCalls,
+    filesChanged: [...new Set([...before.filesChanged, ...after.filesChanged])],
+    commands: [...before.commands, ...after.commands],
+    agentCommands: agentCommands.length === 0 ? undefined : agentCommands,
+    denied: [...before.denied, ...after.denied],
+    unknown: [...before.unknown, ...after.unknown],
+    agentsCut: before.agentsCut + after.agentsCut,
+    unreturned,
+  };
+}
 
 /**
  * A limit that ended a run, as it is described to the parent's model. The `message` of the result is for the user: it
@@ -173,4 +202,14 @@ export interface EndedNotice extends RunRef {
    * together with this one.
    */
   readonly unreturned?: readonly RunRef[] | undefined;
+  /** What the run changed in the workspace. Absent if it changed nothing. */
+  readonly changes?: Changes | undefined;
+}
+
+/** What may be different in the workspace after a run or a call. */
+export interface Changes {
+  /** Files that were changed. */
+  readonly files: readonly string[];
+  /** Commands that may have changed files. */
+  readonly commands: readonly string[];
 }

@@ -59,7 +59,13 @@ export interface HookCommon {
 }
 
 export interface ToolHookFacts {
+  /** Name of the tool, even if the model used another of its names. */
   readonly tool_name: string;
+  /**
+   * Input of the call. Paths are absolute, and properties that the tool ignores are left out; everything else is as the
+   * model wrote it. If a path leads through symlinks, the hook is called twice: with the path as it is named, and with
+   * the path that it leads to.
+   */
   readonly tool_input: JsonValue;
   readonly tool_use_id: CallId;
 }
@@ -103,6 +109,8 @@ export interface HookAnswer {
   readonly reason?: string | undefined;
   /** Replaces the whole input of a call. A new decision is then made on the call. */
   readonly input?: JsonObject | undefined;
+  /** After a call: text that the model gets instead of the result. */
+  readonly output?: string | undefined;
   /** Text for the model. */
   readonly context?: string | undefined;
   /** Message for the user. */
@@ -122,6 +130,8 @@ export interface HookRecord {
   readonly reason?: string | undefined;
   /** New input for the call. */
   readonly inputJson?: string | undefined;
+  /** Text that the model gets instead of the call's result. */
+  readonly output?: string | undefined;
   /** Context as it is shown to the model. */
   readonly context?: string | undefined;
 }

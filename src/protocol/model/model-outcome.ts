@@ -17,6 +17,8 @@ export type ModelErrorCode =
   | "server"
   | "spend_cap"
   | "stalled"
+  /** The provider refuses thinking in the conversation, usually because something before it has changed. */
+  | "thinking_refused"
   | "unknown_model"
   | "unsupported";
 

@@ -10,8 +10,8 @@ export interface Usage {
   readonly outputTokens: number;
 }
 
-/** Prices in US dollars per million tokens. */
-export interface Prices {
+/** Prices of a request, in US dollars per million tokens. */
+export interface TokenPrices {
   readonly input: number;
   readonly output: number;
   readonly cacheRead: number;
@@ -19,6 +19,21 @@ export interface Prices {
   readonly cacheWrite: number;
   /** Price of cache writes with a lifetime of one hour. If absent, twice `input`, which is what providers charge. */
   readonly cacheWrite1h?: number | undefined;
+}
+
+/** Prices of a model. */
+export interface Prices extends TokenPrices {
+  /** Prices of requests with long prompts, if they differ. */
+  readonly longPrompts?: readonly LongPromptPrices[] | undefined;
+}
+
+/** Prices of requests whose prompts are longer than a limit. They apply to all tokens of such a request. */
+export interface LongPromptPrices extends TokenPrices {
+  /**
+   * Length in tokens that the prompt must exceed. Tokens that are read from a cache or written to it count as well. If
+   * a prompt exceeds several lengths, the prices for the greatest of them apply.
+   */
+  readonly above: number;
 }
 
 /**
@@ -58,18 +73,57 @@ export function paidUsage({
   return lostUsage ? addUsage(usage, lostUsage) : usage;
 }
 
+/** Returns the length of a request's prompt in tokens, including those that were read from a cache or written to it. */
+export function promptTokens({ inputTokens, cacheReadTokens, cacheWriteTokens }: Usage): number {
+  return inputTokens + cacheReadTokens + cacheWriteTokens;
+}
+
+/**
+ * Returns the cost of a request in US dollars. The usage must be that of one request that was sent once, because the
+ * length of its prompt can determine the prices.
+ */
 export function costOf(usage: Usage, prices: Prices): number {
   const { cacheWrite1hTokens = 0 } = usage;
+  const { input, output, cacheRead, ...write } = pricesFor(promptTokens(usage), prices);
   const millionths =
-    usage.inputTokens * prices.input +
-    usage.cacheReadTokens * prices.cacheRead +
-    (usage.cacheWriteTokens - cacheWrite1hTokens) * prices.cacheWrite +
-    cacheWrite1hTokens * writePrice(prices, "1h") +
-    usage.outputTokens * prices.output;
+    usage.inputTokens * input +
+    usage.cacheReadTokens * cacheRead +
+    (usage.cacheWriteTokens - cacheWrite1hTokens) * write.cacheWrite +
+    cacheWrite1hTokens * writePrice({ input, ...write }, "1h") +
+    usage.outputTokens * output;
   return millionths / 1_000_000;
 }
 
+/** Returns the prices of a request whose prompt has this length in tokens. */
+function pricesFor(prompt: number, prices: Prices): TokenPrices {
+  let found: LongPromptPrices | undefined;
+  for (const each of prices.longPrompts ?? []) {
+    // Settings of several scopes may contain prices for the same length. Those of the highest scope come last.
+    if (prompt > each.above && each.above >= (found?.above ?? 0)) found = each;
+  }
+  return found ?? prices;
+}
+
+/**
+ * Returns the highest prices, per million tokens, of a request whose prompt has at most `longest` tokens and is cached
+ * for the given time.
+ */
+export function highestPrices(
+  longest: number,
+  prices: Prices,
+  lifetime: CacheLifetime,
+): Pick<TokenPrices, "input" | "output"> {
+  const possible = [prices, ...(prices.longPrompts ?? []).filter(({ above }) => longest > above)];
+  return {
+    input: Math.max(...possible.flatMap((each) => [each.input, writePrice(each, lifetime)])),
+    output: Math.max(...possible.map(({ output }) => output)),
+  };
+}
+
 /** Returns the price of writing to the provider's cache, per million tokens. */
-export function writePrice({ input, cacheWrite, cacheWrite1h = 2 * input }: Prices, lifetime: CacheLifetime): number {
+function writePrice(
+  { input, cacheWrite, cacheWrite1h = 2 * input }: Pick<TokenPrices, "input" | "cacheWrite" | "cacheWrite1h">,
+  lifetime: CacheLifetime,
+): number {
   return lifetime === "1h" ? cacheWrite1h : cacheWrite;
 }

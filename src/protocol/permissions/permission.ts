@@ -9,10 +9,10 @@ export type PermissionMode = (typeof permissionModes)[number];
 
 /** One effect that a tool call would have, before paths are resolved. */
 export type Access =
-  | { readonly kind: "read"; readonly path: string; readonly shell?: ShellPath | undefined }
-  | { readonly kind: "write"; readonly path: string; readonly shell?: ShellPath | undefined }
+  | (PathAccess & { readonly kind: "read"; readonly shell?: ShellPath | undefined })
+  | (PathAccess & { readonly kind: "write"; readonly shell?: ShellPath | undefined })
   /** Lists or searches a directory tree. Denied files are hidden, but the search itself is not refused. */
-  | { readonly kind: "search"; readonly path: string }
+  | (PathAccess & { readonly kind: "search" })
   | { readonly kind: "command"; readonly command: string }
   | { readonly kind: "network"; readonly url: string }
   /**
@@ -32,6 +32,15 @@ export type Access =
   | { readonly kind: "question" }
   /** Affects only the agent itself, such as its to-do list or its own shells. */
   | { readonly kind: "internal" };
+
+interface PathAccess {
+  readonly path: string;
+  /**
+   * Property of the call's input that names the path. Its value is the path, a pattern that begins with the path, or a
+   * list that contains the path. Absent if the input does not contain the path.
+   */
+  readonly property?: string | undefined;
+}
 
 /** A path that a shell command uses. */
 export interface ShellPath {
@@ -80,9 +89,20 @@ export interface ResolvedPath {
    * appended.
    */
   readonly real: string;
+  /**
+   * Path below the workspace's root, if `absolute` leads to the workspace through a symlink outside it, such as `/tmp`
+   * on macOS. Symlinks in the workspace are not resolved.
+   */
+  readonly inWorkspace?: string | undefined;
   readonly kind: "file" | "directory" | "other" | "missing";
   /** Identifies a file that has several names (hard links). The value is the same for all names. */
   readonly hardLink?: string | undefined;
+}
+
+/** A path in a call's input, as it was resolved for the decision on the call. */
+export interface InputPath extends Pick<ResolvedPath, "requested" | "absolute" | "real" | "inWorkspace"> {
+  /** Property of the input that names the path, as in `Access`. */
+  readonly property: string;
 }
 
 export type RuleScope = "builtin" | "managed" | "flag" | "local" | "project" | "user" | "session";

@@ -56,6 +56,8 @@ export interface SessionInfo {
   /** Start of the first prompt. */
   readonly title?: string | undefined;
   readonly model?: string | undefined;
+  /** The main agent's permission mode. Absent if the server does not have the session open. */
+  readonly permissionMode?: PermissionMode | undefined;
   readonly createdAt?: number | undefined;
   readonly updatedAt: number;
   /** Outcome of the main agent's last run, if it has ended. */

@@ -37,6 +37,7 @@ export const wireNames = {
   "tool.ended": "tool_ended",
   "conversation.compacted": "conversation_compacted",
   "conversation.rewound": "conversation_rewound",
+  "thinking.dropped": "thinking_dropped",
   "cache.missed": "cache_missed",
   "notice.raised": "notice_raised",
   "hooks.started": "hooks_started",

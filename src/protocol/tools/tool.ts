@@ -28,6 +28,8 @@ export interface ToolResult {
 
 export interface ToolFacts {
   readonly filesChanged?: readonly string[] | undefined;
+  /** Files that the call may have changed, because its tool had not finished when it was ended. */
+  readonly mayHaveChanged?: readonly string[] | undefined;
   /** Previous state of the file that the call changed, so that the user can restore it. */
   readonly image?: FileImage | undefined;
   readonly command?: CommandFact | undefined;

@@ -1,3 +1,4 @@
+import { turnsLeft } from "../../loop/index.ts";
 import type { ToolExecutor } from "../../ports/index.ts";
 import {
   type AcceptanceResult,
@@ -100,7 +101,7 @@ export async function acceptWork(host: RunHost, acceptance: Acceptance): Promise
   // A run that was stopped during the check has not failed the check.
   if (outlet.signal.aborted) return true;
   const { run } = thread.state;
-  const hasTurns = run !== undefined && run.turns < run.maxTurns;
+  const hasTurns = run !== undefined && turnsLeft(run) > 0;
   // The agent can't fix a command that could not be started.
   const again = !result.ok && result.exitCode !== null && host.acceptance === undefined && hasTurns;
   host.acceptance = result;

@@ -1,4 +1,4 @@
-import type { Ending } from "../../loop/index.ts";
+import { type Ending, turnsLeft } from "../../loop/index.ts";
 import type { OutputCheck } from "../host/output-check.ts";
 import type { RunHost } from "../host/run-host.ts";
 
@@ -17,7 +17,7 @@ export async function checkOutput(host: RunHost, output: OutputCheck): Promise<C
   const problem = await output.problemIn(run?.text ?? "");
   if (problem === undefined) return { kind: "valid" };
   const { corrections = 0 } = host;
-  if (run === undefined || run.turns >= run.maxTurns || corrections >= MOST_CORRECTIONS) {
+  if (run === undefined || turnsLeft(run) === 0 || corrections >= MOST_CORRECTIONS) {
     const message = `The answer does not match the schema in the \`output\` option: ${problem} The answer itself is in the text of the result.`;
     return { kind: "invalid", ending: { reason: "invalid_output", message } };
   }

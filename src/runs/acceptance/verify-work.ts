@@ -1,5 +1,13 @@
 import { boundText } from "../../lib/index.ts";
-import { type AcceptanceResult, type CallId, type DurableEvent, runtimeTexts, VERIFIER } from "../../protocol/index.ts";
+import { turnsLeft } from "../../loop/index.ts";
+import {
+  type AcceptanceResult,
+  type CallId,
+  type DurableEvent,
+  type EndReason,
+  runtimeTexts,
+  VERIFIER,
+} from "../../protocol/index.ts";
 import type { RunHost } from "../host/run-host.ts";
 import type { SubagentResult } from "../subagents/subagent.ts";
 import { LONGEST_REPORT, resultText } from "../subagents/task-text.ts";
@@ -8,38 +16,54 @@ import { verdictOf } from "./verdict.ts";
 
 /** Suggests verification to an agent that has changed files, once per run. */
 export async function suggestVerification(host: RunHost): Promise<void> {
-  if (host.verification !== undefined || changedFiles(host).length === 0) return;
-  host.verification = { calls: callsOf(host) };
+  const { run } = host.thread.state;
+  if (host.isToldToVerify || run === undefined || run.facts.filesChanged.length === 0) return;
+  host.isToldToVerify = true;
   const text = `[You have changed files. Unless the change is trivial, have it verified once it is complete, before you report: call Task with subagent_type ${VERIFIER}, and say in the prompt what was requested and what you changed. The agent works in its own copy.]`;
   await host.record([{ type: "context.added", cause: "verification", text }]);
 }
 
 /**
- * Before a run that changed files ends successfully, starts a verifier that tries to break its work. Returns
- * false if the verifier found a fault and the agent was asked to fix it, which happens at most once per run.
+ * Before a run ends successfully, starts a verifier that tries to break what was changed and not verified yet, in this
+ * run or earlier. Returns false if the verifier found a fault and the agent was asked to fix it, which happens at most
+ * once per run.
  */
 export async function verifyWork(host: RunHost): Promise<boolean> {
-  const { verification, acceptance, request, outlet } = host;
-  const calls = callsOf(host);
+  const { acceptance, request, outlet, thread } = host;
   const hasFailed = acceptance?.ok === false && acceptance.verdict === undefined;
   // Work that already failed another check is not verified.
-  if (hasFailed || changedFiles(host).length === 0) return true;
-  if (verification?.calls === calls) {
-    // The agent has made no calls since the last verdict, so the verdict is still valid, whatever the other checks say.
-    host.acceptance = verification.result ?? acceptance;
+  if (hasFailed) return true;
+  const { isDue, verdict } = thread.state.unverified;
+  if (!isDue) {
+    // Nothing has changed since the last verdict, so it is still valid, whatever the other checks say.
+    host.acceptance = verdict ?? acceptance;
     return true;
   }
   const run = await verify(host);
   if (outlet.signal.aborted) return true;
   const result = resultOf(run);
-  const { run: state } = host.thread.state;
-  const hasTurns = state !== undefined && state.turns < state.maxTurns;
-  const again = result.verdict === "fail" && verification === undefined && hasTurns;
+  const { run: state } = thread.state;
+  const hasTurns = state !== undefined && turnsLeft(state) > 0;
+  const again = result.verdict === "fail" && !host.isToldToVerify && hasTurns;
   host.acceptance = result;
-  host.verification = { calls, result };
+  if (again) host.isToldToVerify = true;
   const checked: DurableEvent = { type: "acceptance.checked", runId: request.runId, ...result };
   await host.record([checked, ...(again && "end" in run ? [findingsMessage(run)] : [])]);
   return !again;
+}
+
+/** Returns the result of the checks at the end of a run. Says so if the run ends before its changes were verified. */
+export function acceptanceAtEnd(
+  { thread, request, acceptance }: RunHost,
+  reason: EndReason,
+): AcceptanceResult | undefined {
+  const { unverified } = thread.state;
+  if (request.verify !== "auto" || request.compaction !== undefined) return acceptance;
+  if (!unverified.isDue) return acceptance ?? unverified.verdict;
+  if (reason === "done") return acceptance;
+  const { text } = boundText([...unverified.files, ...unverified.commands].join(", "), { maxCharacters: 1_000 });
+  const output = `The run ended early (${reason}), so its changes are not verified: ${text}. They are verified when the session is resumed and its work is done.`;
+  return { command: VERIFIER, ok: false, exitCode: null, verdict: "inconclusive", output };
 }
 
 type Verification = SubagentResult | { readonly message: string };
@@ -47,7 +71,7 @@ type Verification = SubagentResult | { readonly message: string };
 async function verify(host: RunHost): Promise<Verification> {
   const { services, thread, request, outlet } = host;
   if (services.retinue === undefined) return { message: "There are no other agents in this session." };
-  const callId: CallId = `${request.runId}_verify${callsOf(host)}`;
+  const callId: CallId = `${request.runId}_verify${thread.state.turn}`;
   const spawn = {
     agentType: VERIFIER,
     description: "verify the work",
@@ -62,16 +86,22 @@ async function verify(host: RunHost): Promise<Verification> {
 const LONGEST_PART = 8_000;
 
 function verifierPrompt(host: RunHost): string {
-  const { asked, run } = host.thread.state;
+  const { asked, run, unverified } = host.thread.state;
   const { first = "", latest = "" } = asked ?? {};
+  const { files, commands } = unverified;
   const parts = [
     `The request:\n${bounded(latest)}`,
     ...(first === latest ? [] : [`The first request of the conversation:\n${bounded(first)}`]),
     `The author's report:\n${bounded(run?.text ?? "")}`,
-    `Changed files:\n${bounded(changedFiles(host).join("\n"))}`,
+    ...(files.length === 0 ? [] : [`Changed files:\n${bounded(files.join("\n"))}`]),
+    ...(commands.length === 0 ? [] : [`Commands that may have changed files:\n${bounded(commands.join("\n"))}`]),
+    ...(files.length === 0 ? [unknownFiles] : []),
   ];
   return parts.join("\n\n");
 }
+
+const unknownFiles =
+  "Which files the commands changed is not known. Find out with git. If nothing in the repository was changed, there is nothing to break, and the verdict is pass.";
 
 function bounded(text: string): string {
   return boundText(text.trim(), { maxCharacters: LONGEST_PART }).text;
@@ -90,12 +120,4 @@ function findingsMessage(run: SubagentResult): DurableEvent {
   const { text: report } = boundText(run.end.text, { maxCharacters: LONGEST_REPORT });
   const text = `${runtimeTexts.verificationFailed}. Fix the findings that are correct, then report again.]\n${resultText(run, report)}`;
   return { type: "context.added", cause: "verification", text };
-}
-
-function changedFiles({ thread }: RunHost): readonly string[] {
-  return thread.state.run?.facts.filesChanged ?? [];
-}
-
-function callsOf({ thread }: RunHost): number {
-  return Object.values(thread.state.run?.facts.toolCalls ?? {}).reduce((sum, count) => sum + count, 0);
 }

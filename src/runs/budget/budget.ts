@@ -12,8 +12,15 @@ export interface Budget {
    * response instead.
    */
   reserve(estimate: BudgetEstimate): Reservation | BudgetRefusal;
-  /** Like `reserve`, but waits while the refusal is `pending`. Returns the pending refusal if aborted while waiting. */
-  reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal>;
+  /**
+   * Like `reserve`, but waits while the refusal is `pending`, after a call of `onWait`. Returns the pending refusal if
+   * aborted while waiting.
+   */
+  reserveInTurn(
+    estimate: BudgetEstimate,
+    signal: AbortSignal,
+    onWait?: () => void,
+  ): Promise<Reservation | BudgetRefusal>;
   /** Called on the parent's budget before an agent is started. The agent is counted immediately. */
   spawn(): BudgetRefusal | undefined;
   /** Reverts a `spawn` whose agent never ran. */

@@ -100,15 +100,24 @@ class BudgetNode implements Budget {
     return Math.min(longest, ...this.accounts.map((account) => account.roomForAnswer(fixed, answer.usdPerToken)));
   }
 
-  reserveInTurn(estimate: BudgetEstimate, signal: AbortSignal): Promise<Reservation | BudgetRefusal> {
-    return this.inTurn(() => this.reserve(estimate), signal);
+  reserveInTurn(
+    estimate: BudgetEstimate,
+    signal: AbortSignal,
+    onWait?: () => void,
+  ): Promise<Reservation | BudgetRefusal> {
+    return this.inTurn(() => this.reserve(estimate), signal, onWait);
   }
 
   /** Repeats the attempt whenever other requests settle, as long as it is refused as pending. */
-  private async inTurn<T>(attempt: () => T | BudgetRefusal, signal: AbortSignal): Promise<T | BudgetRefusal> {
+  private async inTurn<T>(
+    attempt: () => T | BudgetRefusal,
+    signal: AbortSignal,
+    onWait?: () => void,
+  ): Promise<T | BudgetRefusal> {
     const { tree } = this;
     let answer = attempt();
     if (!isPending(answer) || signal.aborted) return answer;
+    onWait?.();
     return new Promise((resolve) => {
       const retry = (): boolean => {
         answer = attempt();

@@ -32,6 +32,18 @@ describe("the cost estimate for a request", () => {
     });
   });
 
+  it.each([
+    ["short", 90_000, 1],
+    ["almost long", 91_000, 5],
+    ["long", 101_000, 5],
+  ] as const)("uses the prices of long prompts as soon as a prompt may be long: %s", (_, inputTokens, times) => {
+    const long = { above: 100_000, input: 20, output: 100, cacheRead: 2, cacheWrite: 25 };
+    const own = { ...model, prices: { ...prices, longPrompts: [long] } };
+    const estimate = estimateRequest({ inputTokens, maxTokens: 1_000 }, own);
+    expect(estimate.usd).toBeCloseTo((times * (inputTokens * 5 + 1_000 * 20)) / 1e6, 9);
+    expect(estimate.answer.usdPerToken).toBeCloseTo((times * 20) / 1e6, 12);
+  });
+
   it("is recorded with the reserved response", () => {
     const estimate = estimateRequest({ inputTokens: 1_000, maxTokens: 32_000 }, model);
     expect(reservedSpend(estimate, { answerTokens: 32_000 })).toEqual({

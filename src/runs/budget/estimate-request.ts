@@ -1,5 +1,5 @@
 import type { ModelDescription } from "../../ports/index.ts";
-import { type CacheLifetime, type ReservedSpend, writePrice } from "../../protocol/index.ts";
+import { type CacheLifetime, highestPrices, type ReservedSpend } from "../../protocol/index.ts";
 import type { BudgetEstimate } from "./budget.ts";
 
 /** Maximum length of a response in tokens. A response is also limited to a quarter of the context window. */
@@ -29,18 +29,22 @@ export interface RequestEstimate extends BudgetEstimate {
   readonly answer: NonNullable<BudgetEstimate["answer"]>;
 }
 
+/** Share of a prompt's tokens by which the real prompt may exceed the estimate, for example because of new tools. */
+const LENGTH_MARGIN = 0.1;
+
 /**
  * Returns the most that a request can cost, assuming that nothing is read from a cache and the response has its full
- * length.
+ * length. If long prompts have other prices, a prompt that is almost long counts as long, because exceeding the length
+ * multiplies the cost of the whole request.
  */
 export function estimateRequest(request: PlannedRequest, { model, prices }: ModelDescription): RequestEstimate {
   const { inputTokens, maxTokens, thinkingTokens = 0, cacheLifetime = "5m" } = request;
   const least = Math.min(maxTokens, thinkingTokens + SHORTEST_ANSWER);
   const tokens = inputTokens + maxTokens;
   if (!prices) return { tokens, model, inputTokens, answer: { tokens: maxTokens, least, usdPerToken: 0 } };
-  const inputPrice = Math.max(prices.input, writePrice(prices, cacheLifetime));
-  const usd = (inputTokens * inputPrice + maxTokens * prices.output) / 1_000_000;
-  const answer = { tokens: maxTokens, least, usdPerToken: prices.output / 1_000_000 };
+  const { input, output } = highestPrices(inputTokens * (1 + LENGTH_MARGIN), prices, cacheLifetime);
+  const usd = (inputTokens * input + maxTokens * output) / 1_000_000;
+  const answer = { tokens: maxTokens, least, usdPerToken: output / 1_000_000 };
   return { tokens, usd, model, inputTokens, answer };
 }
 

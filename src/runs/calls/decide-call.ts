@@ -1,7 +1,5 @@
-import { isDeepStrictEqual } from "node:util";
-import { inputOf } from "../../loop/index.ts";
-import { checkRules, explainRefusal } from "../../permissions/index.ts";
-import type { HookOutcome, Judgment } from "../../ports/index.ts";
+import { checkRules, explainRefusal, PLAN_APPROVAL } from "../../permissions/index.ts";
+import type { HookOutcome, JudgedInput, Judgment } from "../../ports/index.ts";
 import {
   type ApprovalAnswer,
   type Decision,
@@ -12,16 +10,24 @@ import {
   type ToolCall,
 } from "../../protocol/index.ts";
 import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
-import { askHooks } from "../host/ask-hooks.ts";
+import { askHooks, callFacts } from "../host/ask-hooks.ts";
+import { planApprovalText } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
 import { questionsIn } from "../tools/ask-user-question.ts";
 
+/** A call whose input was read. */
+export interface ReadCall {
+  readonly call: ToolCall;
+  /** How the executor read the input. Absent if the call was not judged. */
+  readonly input?: JudgedInput | undefined;
+}
+
 /** Decision on a call by rules and hooks. Hooks may have changed the call's input. */
-export type DecidedCall = { readonly call: ToolCall; readonly requested: DurableEvent } & (
-  | { readonly effect: "refused"; readonly outcome: "error" | "denied"; readonly message: string }
-  | CallToApprove
-  | { readonly effect: "allow"; readonly grant?: Grant | undefined }
-);
+export type DecidedCall = ReadCall & { readonly requested: DurableEvent } & (
+    | { readonly effect: "refused"; readonly outcome: "error" | "denied"; readonly message: string }
+    | CallToApprove
+    | { readonly effect: "allow"; readonly grant?: Grant | undefined }
+  );
 
 interface CallToApprove {
   readonly effect: "ask";
@@ -44,29 +50,37 @@ export async function decideCall(host: RunHost, made: ToolCall, policy: Policy):
     const common = { call, requested: requestedEvent(call, judgment) };
     if (judgment.kind === "invalid")
       return { ...common, effect: "refused", outcome: "error", message: judgment.message };
-    const { decision, denial = decision.reason } = judgment;
+    const decision = withPlanText(host, judgment.decision);
+    const { denial = decision.reason, paths, ignored } = judgment;
+    const input = { paths, ignored };
+    host.services.retinue?.judged(decision, policy);
     if (decision.effect === "deny") return { ...common, effect: "refused", outcome: "denied", message: denial };
-    const verdict = await consultHooks(host, { call, decision, policy });
+    const verdict = await consultHooks(host, { call, input, decision, policy });
     if (verdict.kind === "changed") call = { ...call, inputJson: verdict.inputJson };
     else if (verdict.kind === "deny")
       return { ...common, effect: "refused", outcome: "denied", message: verdict.message };
     else if (verdict.kind === "allow")
-      return { ...common, effect: "allow", grant: verdict.granted ? grantOf(call) : undefined };
+      return { ...common, input, effect: "allow", grant: verdict.granted ? grantOf(call) : undefined };
     else {
       const message = verdict.decision === decision ? denial : `This call was not approved. ${verdict.decision.reason}`;
-      return { ...common, effect: "ask", decision: verdict.decision, denial: message };
+      return { ...common, input, effect: "ask", decision: verdict.decision, denial: message };
     }
   }
   const message = `Hooks changed the input of this call ${MOST_CHANGES + 1} times in a row, so the call was not made. A hook must accept input that it has already changed.`;
   return { call, requested: requestedEvent(call), effect: "refused", outcome: "denied", message };
 }
 
+/** Adds the permission mode that follows to a decision about a plan, so that whoever approves the plan knows it. */
+function withPlanText({ services: { retinue } }: RunHost, decision: Decision): Decision {
+  if (decision.rule !== PLAN_APPROVAL || retinue === undefined) return decision;
+  return { ...decision, reason: planApprovalText(retinue.afterPlan) };
+}
+
 export function grantOf({ callId, inputJson }: ToolCall, replies?: Grant["replies"]): Grant {
   return { callId, inputJson, replies };
 }
 
-interface ConsideredCall {
-  readonly call: ToolCall;
+interface ConsideredCall extends ReadCall {
   /** Decision by the rules and the mode: allow or ask, never deny. */
   readonly decision: Decision;
   readonly policy: Policy;
@@ -81,16 +95,16 @@ type HookVerdict =
 
 /** Runs PreToolUse hooks for every call, then PermissionRequest hooks if the call needs approval. */
 async function consultHooks(host: RunHost, considered: ConsideredCall): Promise<HookVerdict> {
-  const { call, policy } = considered;
+  const { call, input, policy } = considered;
   if (host.services.hooks === undefined && considered.decision.effect === "allow") return { kind: "allow" };
   const { callId, name } = call;
-  const facts = { tool_name: name, tool_input: inputOf(call), tool_use_id: callId };
-  const before = { event: "PreToolUse", callId, about: `PreToolUse hook on ${name}` } as const;
+  const facts = callFacts(call);
+  const before = { event: "PreToolUse", callId, input, about: `PreToolUse hook on ${name}` } as const;
   const verdict = verdictOf(await askHooks(host, before, facts), considered);
   if (verdict.kind !== "ask") return verdict;
   const { decision } = verdict;
   if (policy.mode === "dontAsk" || policy.unattended) return { kind: "deny", message: decision.reason };
-  const permission = { event: "PermissionRequest", callId, about: `PermissionRequest hook on ${name}` } as const;
+  const permission = { event: "PermissionRequest", callId, input, about: `PermissionRequest hook on ${name}` } as const;
   const answer = await askHooks(host, permission, { ...facts, reason: decision.reason });
   return verdictOf(answer, { ...considered, decision });
 }
@@ -103,8 +117,7 @@ async function consultHooks(host: RunHost, considered: ConsideredCall): Promise<
 function verdictOf(outcome: HookOutcome | undefined, { call, decision }: ConsideredCall): HookVerdict {
   const isOpen = decision.effect === "ask";
   if (outcome?.decision === "deny") return { kind: "deny", message: deniedText(outcome.reason) };
-  if (outcome?.input !== undefined && !isDeepStrictEqual(outcome.input, inputOf(call)))
-    return { kind: "changed", inputJson: JSON.stringify(outcome.input) };
+  if (outcome?.input !== undefined) return { kind: "changed", inputJson: JSON.stringify(outcome.input) };
   if (outcome?.decision === "ask") return { kind: "ask", decision: isOpen ? decision : hookAsks(outcome.reason) };
   if (!isOpen) return { kind: "allow" };
   const mayLoosen = (outcome?.allowedBy === "user" || !decision.insists) && questionsIn(call) === undefined;
@@ -134,7 +147,7 @@ function requestedEvent(call: ToolCall, judgment?: Judgment): DurableEvent {
 }
 
 export type ApprovedCall =
-  | { readonly kind: "allowed"; readonly call: ToolCall; readonly grant?: Grant | undefined }
+  | (ReadCall & { readonly kind: "allowed"; readonly grant?: Grant | undefined })
   | { readonly kind: "refused"; readonly outcome: "error" | "denied"; readonly message: string }
   | { readonly kind: "cancelled" };
 
@@ -156,8 +169,8 @@ export async function approveCall(
       return { kind: "refused", outcome: "denied", message: answer.message ?? denial };
     }
     const { inputJson = open.call.inputJson, replies } = answer;
-    const { call } = open;
-    if (inputJson === call.inputJson) return { kind: "allowed", call, grant: grantOf(call, replies) };
+    const { call, input } = open;
+    if (inputJson === call.inputJson) return { kind: "allowed", call, input, grant: grantOf(call, replies) };
     const decided = await decideCall(host, { ...call, inputJson }, policy);
     if (host.outlet.signal.aborted) return { kind: "cancelled" };
     if (decided.effect === "ask") {

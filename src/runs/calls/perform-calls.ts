@@ -1,4 +1,4 @@
-import { findCall, inputOf } from "../../loop/index.ts";
+import { findCall, withKnownFacts } from "../../loop/index.ts";
 import type { ExecuteRequest } from "../../ports/index.ts";
 import {
   type DurableEvent,
@@ -10,10 +10,10 @@ import {
   type ToolResult,
   textResult,
 } from "../../protocol/index.ts";
-import { askHooks } from "../host/ask-hooks.ts";
+import { askHooks, callFacts } from "../host/ask-hooks.ts";
 import { currentPolicy } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
-import { approveCall, decideCall, grantOf } from "./decide-call.ts";
+import { approveCall, decideCall, grantOf, type ReadCall } from "./decide-call.ts";
 
 /**
  * Performs the calls in one response. Adjacent calls that allow it run in parallel; all others run one at a time, in
@@ -80,11 +80,11 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   // The call started before a restart and is resumed, so it needs no new decision or approval.
   if (known?.status === "started") {
     const grant = known.granted ? grantOf(made, known.replies) : undefined;
-    return finish(host, made, ended(await execute(host, { call: made, grant })));
+    return finish(host, { call: made }, ended(await execute(host, { call: made, grant })));
   }
 
   const decided = await decideCall(host, made, policy);
-  let { call } = decided;
+  let { call, input } = decided;
   const { requested } = decided;
   // Interrupted hooks have not decided anything.
   if (outlet.signal.aborted) return endUnstarted([requested]);
@@ -97,14 +97,14 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
     const approved = await approveCall(host, decided, policy);
     if (approved.kind === "cancelled") return endUnstarted();
     if (approved.kind === "refused") return host.record([ended(textResult(approved.outcome, approved.message))]);
-    ({ call, grant } = approved);
+    ({ call, input, grant } = approved);
     await host.record([started]);
   } else {
     await host.record([requested, started]);
   }
   // The record that the call has started must be on disk before the call changes anything.
   if (effects) await thread.sync();
-  await finish(host, call, ended(await execute(host, { call, grant })));
+  await finish(host, { call, input }, ended(await execute(host, { call, paths: input?.paths, grant })));
   // The next request may be sent during this sync. The next side effect waits for its own sync, which includes this
   // one.
   if (effects) thread.syncSoon();
@@ -113,19 +113,19 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
 type Ended = EventOf<"tool.ended">;
 
 /** Records the result before PostToolUse hooks run, because hooks can take a long time. */
-async function finish(host: RunHost, call: ToolCall, ended: Ended): Promise<void> {
+async function finish(host: RunHost, { call, input }: ReadCall, ended: Ended): Promise<void> {
   if (isParked(host) && staysOpen(host, ended)) return;
-  await host.record([ended]);
-  const { result, milliseconds } = ended;
+  const { milliseconds } = ended;
+  const result = withKnownFacts(ended.result, findCall(host.thread.state, ended.callId));
+  await host.record([{ ...ended, result }]);
   if (!host.services.hooks?.has("PostToolUse") || result.outcome === "denied" || result.outcome === "cancelled") return;
   const { callId, name } = call;
   const { outcome, content, details } = result;
   const response = { outcome, content: content as unknown as readonly JsonObject[], details };
-  const facts = { tool_name: name, tool_input: inputOf(call), tool_use_id: callId };
   await askHooks(
     host,
-    { event: "PostToolUse", callId, about: `PostToolUse hook on ${name}` },
-    { ...facts, tool_response: response, duration_ms: milliseconds },
+    { event: "PostToolUse", callId, input, about: `PostToolUse hook on ${name}` },
+    { ...callFacts(call), tool_response: response, duration_ms: milliseconds },
   );
 }
 

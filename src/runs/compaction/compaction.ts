@@ -1,21 +1,28 @@
 import { compactionPrompt } from "../../agents/index.ts";
-import { type Chain, canFollowSummary } from "../../conversation/index.ts";
+import { type Chain, canFollowSummary, sendsThinking, withoutThinking } from "../../conversation/index.ts";
 import { boundText, estimateTokens } from "../../lib/index.ts";
-import { estimated, expectedTokens, type LoopState, mostExpectedTokens, sizeOf, userTurn } from "../../loop/index.ts";
+import {
+  estimated,
+  expectedTokens,
+  type LoopState,
+  mostExpectedTokens,
+  sizeOf,
+  userTurn,
+  withToldCalls,
+} from "../../loop/index.ts";
 import type { ModelProgress, ModelRequest, Prompt } from "../../ports/index.ts";
 import {
-  costOf,
   type DurableEvent,
   type EventOf,
   type Message,
   type ModelOutcome,
   noUsage,
-  paidUsage,
   textOf,
-  type Usage,
   type UserMessage,
 } from "../../protocol/index.ts";
 import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
+import { createRequestBill } from "../budget/request-bill.ts";
+import { dropThinking } from "../host/ask-model.ts";
 import { whileDelayed } from "../host/delays.ts";
 import { currentPolicy } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
@@ -53,11 +60,12 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
   const { limits, cause } = request;
   const room = Math.max(limits.compactAt - limits.headTokens, limits.compactAt / 4);
   const messages = conversation.messages();
-  const turn = userTurn(state);
-  const before = expectedTokens(state.context, limits, turn);
+  const before = expectedTokens(state.context, limits, userTurn(state));
   // A conversation that is compacted before it is full may be short.
   const size = cause === "asked" ? Math.min(room, before - limits.headTokens) : room;
-  const cut = cutOf(messages, state, { room: size * KEPT_SHARE[cause] });
+  const cut = tellsCalls(conversation, state)
+    ? nothingKept(messages)
+    : cutOf(messages, state, { room: size * KEPT_SHARE[cause] });
   const timeLimitMs = Math.min(request.timeLimitMs ?? TIME_LIMIT_MS, host.services.limits.idleMs);
   const earlier = cut.summarised === 1 && messages[0] ? recordedSummary(messages[0]) : undefined;
   const answer: Summary =
@@ -71,7 +79,8 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
       : { ok: true, text: earlier, spent: {} };
   if (host.outlet.signal.aborted) return;
   const characters = Math.min(LONGEST_RECORD, Math.floor(room * RECORD_SHARE * CHARACTERS_PER_TOKEN));
-  const kept = messages.slice(cut.from);
+  const kept = messages.slice(cut.from).map(withoutThinking);
+  const turn = userTurn(kept.length === 0 ? withToldCalls(state) : state);
   const summary = recordText(
     {
       first: state.asked?.first,
@@ -117,10 +126,31 @@ function cutOf(messages: readonly Message[], state: LoopState, { room }: { reado
     if (size > room && !needed) break;
     if (canFollowSummary(messages, index)) from = index;
   }
-  if (from < messages.length) return { from, summarised: from };
-  // The newest turn has no response yet, and may be the one that did not fit, so it is not summarized by the model.
+  return from < messages.length ? { from, summarised: from } : nothingKept(messages);
+}
+
+/**
+ * Keeps no message. The newest turn has no response yet, and may be the one that did not fit, so it is not summarized
+ * by the model.
+ */
+function nothingKept(messages: readonly Message[]): Cut {
   const answer = messages.findLastIndex((_, index) => canFollowSummary(messages, index));
-  return { from, summarised: Math.max(0, answer) };
+  return { from: messages.length, summarised: Math.max(0, answer) };
+}
+
+/**
+ * Returns whether the calls of the newest response, whose results the model has not seen, are told as text. While calls
+ * are answered, the thinking that precedes them should not be left out, but it is valid only after the whole
+ * conversation.
+ */
+function tellsCalls(conversation: Chain, { calls }: LoopState): boolean {
+  const messages = conversation.messages();
+  const answer = messages.findLast(({ role }) => role === "assistant");
+  if (answer === undefined || !sendsThinking(answer, conversation.head)) return false;
+  const last = messages.at(-1);
+  return last === answer
+    ? calls.length > 0 && calls.every(({ status }) => status === "ended")
+    : last?.content.some(({ type }) => type === "tool_result") === true;
 }
 
 function digestNotice(problem: string): DurableEvent {
@@ -197,36 +227,43 @@ async function requestSummary(
   const { head } = conversation;
   const description = model.describe();
   const thinkingTokens = head.thinking?.budgetTokens ?? 0;
+  const { context } = host.thread.state;
   const estimate = estimateRequest(
     {
-      inputTokens: mostExpectedTokens(host.thread.state.context, headSize(head), question),
+      inputTokens: mostExpectedTokens(context, headSize(head), question),
       maxTokens: Math.min(longestAnswer(description), SUMMARY_TOKENS + thinkingTokens),
       thinkingTokens,
       cacheLifetime: head.cacheLifetime,
     },
     description,
   );
-  const reservation = await whileDelayed(host, "budget", () => budget.reserveInTurn(estimate, outlet.signal));
+  const reservation = await whileDelayed(host, "budget", (onWait) =>
+    budget.reserveInTurn(estimate, outlet.signal, onWait),
+  );
   if (reservation.refused) return { ok: false, problem: reservation.message, spent: {} };
   await host.record([
     { type: "spend.reserved", request: "compaction", reserved: reservedSpend(estimate, reservation) },
   ]);
   const startedAt = clock.monotonic();
-  const { prices } = description;
-  const priceOf = (usage: Usage): number | undefined => prices && costOf(usage, prices);
+  const bill = createRequestBill(description.prices);
   const outcome = await callWithin(host, timeLimitMs, {
     prompt: summaryPrompt(conversation, count, question),
     maxTokens: reservation.answerTokens,
-    repeat: (lost) => reservation.repeat({ usage: lost, costUsd: priceOf(lost) }, outlet.signal),
+    promptTokens: Math.min(estimate.inputTokens, expectedTokens(context, headSize(head), question)),
+    repeat: (lost) => reservation.repeat(bill.addLost(lost), outlet.signal),
+    withoutThinking: async () => {
+      await dropThinking(host);
+      const bare = host.thread.conversation;
+      return bare === undefined || bare === conversation ? undefined : summaryPrompt(bare, count, question);
+    },
   });
-  const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
-  const costUsd = usage && priceOf(usage);
-  if (usage) reservation.settle({ usage, costUsd });
+  const total = bill.total(outcome);
+  if (total) reservation.settle(total);
   else reservation.cancel();
   const milliseconds = Math.round(clock.monotonic() - startedAt);
-  const spent: SummaryCost = { usage, costUsd, milliseconds };
+  const spent: SummaryCost = { ...total, milliseconds };
   // A stopped run records no compaction, so the cost of the summary is recorded in a separate line.
-  if (outlet.signal.aborted) await host.record([{ type: "spend.recorded", usage: usage ?? noUsage, costUsd }]);
+  if (outlet.signal.aborted) await host.record([{ type: "spend.recorded", usage: noUsage, ...total }]);
   const problem = problemOf(outcome, { room, timeLimitMs });
   if (problem !== undefined || !outcome.ok) return { ok: false, problem: problem ?? "it failed", spent };
   const text = textOf(outcome.message.content).trim();
@@ -238,7 +275,7 @@ async function requestSummary(
 async function callWithin(
   { services, thread, outlet, clocks }: RunHost,
   timeLimitMs: number,
-  request: Pick<ModelRequest, "prompt" | "maxTokens" | "repeat">,
+  request: Pick<ModelRequest, "prompt" | "maxTokens" | "promptTokens" | "repeat" | "withoutThinking">,
 ): Promise<ModelOutcome> {
   const own = new AbortController();
   const giveUp = (): void => own.abort();

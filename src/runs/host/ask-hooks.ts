@@ -1,14 +1,31 @@
-import type { HookOutcome, HookScene } from "../../ports/index.ts";
-import type { CallId, DurableEvent, HookEvent, HookFacts, HookRecord, RunId } from "../../protocol/index.ts";
+import { inputOf } from "../../loop/index.ts";
+import type { HookOutcome, HookScene, JudgedInput } from "../../ports/index.ts";
+import {
+  type CallId,
+  canonicalToolName,
+  type DurableEvent,
+  type HookEvent,
+  type HookFacts,
+  type HookRecord,
+  type RunId,
+  type ToolCall,
+} from "../../protocol/index.ts";
 import { currentPolicy } from "./plan-mode.ts";
 import type { RunHost } from "./run-host.ts";
 
 export interface Occasion<Event extends HookEvent = HookEvent> {
   readonly event: Event;
   readonly callId?: CallId;
+  /** How the executor read the call's input. */
+  readonly input?: JudgedInput | undefined;
   readonly runId?: RunId;
   /** Beginning of the text for the model. If absent, the name of the event is used. */
   readonly about?: string;
+}
+
+/** Returns the facts about a call. Models may use other names of a tool, but hooks compare names with its own. */
+export function callFacts(call: ToolCall): HookFacts["PreToolUse"] {
+  return { tool_name: canonicalToolName(call.name), tool_input: inputOf(call), tool_use_id: call.callId };
 }
 
 /** Runs the hooks for an event and records their answer. Returns undefined if no hook ran. */
@@ -20,8 +37,9 @@ export async function askHooks<Event extends HookEvent>(
   const { hooks } = host.services;
   const { event } = occasion;
   if (!hooks?.has(event)) return undefined;
+  const scene = { ...sceneOf(host), input: occasion.input };
   const resume = host.clocks.pause();
-  const outcome = withReadContext(event, await hooks.run(event, facts, sceneOf(host)).finally(resume));
+  const outcome = withReadContext(event, await hooks.run(event, facts, scene).finally(resume));
   const events = hookLines(occasion, outcome);
   if (events.length > 0) await host.record(events);
   return outcome.ran === 0 ? undefined : outcome;
@@ -42,8 +60,8 @@ export function withoutContext({ context: _, ...outcome }: HookOutcome): HookOut
 
 /** Returns the lines that record the hooks' answers. */
 export function hookLines(
-  { about, ...of }: Occasion,
-  { ran, decision, reason, input, context, notices }: HookOutcome,
+  { about, input: _, ...of }: Occasion,
+  { ran, decision, reason, input, output, context, notices }: HookOutcome,
 ): DurableEvent[] {
   const record: HookRecord = {
     ...of,
@@ -51,6 +69,7 @@ export function hookLines(
     decision,
     reason,
     inputJson: input === undefined ? undefined : JSON.stringify(input),
+    output: of.event === "PostToolUse" ? output : undefined,
     context: context === undefined ? undefined : `[${about ?? `${of.event} hook`}: ${context}]`,
   };
   const raised = notices.map((message): DurableEvent => ({ type: "notice.raised", code: "hook", message }));

@@ -1,19 +1,18 @@
-import { cacheDifference, type WrittenPrompt } from "../../conversation/index.ts";
-import { mostExpectedTokens, userTurn } from "../../loop/index.ts";
+import { cacheDifference, SERIALIZER_VERSION, type WrittenPrompt } from "../../conversation/index.ts";
+import { expectedTokens, mostExpectedTokens, turnsLeft, userTurn } from "../../loop/index.ts";
 import type { ModelProgress } from "../../ports/index.ts";
 import {
-  costOf,
   type DurableEvent,
   type JsonSchema,
   type ModelOutcome,
   noUsage,
-  paidUsage,
   type ReservedSpend,
   type Usage,
 } from "../../protocol/index.ts";
-import type { BudgetRefusal, Reservation, Spent } from "../budget/budget.ts";
+import type { BudgetRefusal, Reservation } from "../budget/budget.ts";
 import type { LimitText } from "../budget/budget-text.ts";
 import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
+import { createRequestBill, type RequestBill } from "../budget/request-bill.ts";
 import { headSize } from "../compaction/context-limits.ts";
 import { beginDelay, whileDelayed } from "./delays.ts";
 import { environmentEvents } from "./environment.ts";
@@ -29,15 +28,19 @@ export async function askModel(host: RunHost, turn: number): Promise<BudgetRefus
   const schema = correctedSchema(host);
   // JSON text has at least two characters per token, so this is an upper bound.
   const schemaTokens = schema === undefined ? 0 : Math.ceil(JSON.stringify(schema).length / 2);
-  const inputTokens =
-    mostExpectedTokens(thread.state.context, headSize(head), userTurn(thread.state)) + ADDED_TOKENS + schemaTokens;
+  const { context } = thread.state;
+  const newTurn = userTurn(thread.state);
+  const inputTokens = mostExpectedTokens(context, headSize(head), newTurn) + ADDED_TOKENS + schemaTokens;
+  const promptTokens = Math.min(inputTokens, expectedTokens(context, headSize(head), newTurn));
   const { thinking, cacheLifetime } = head;
   const planned = { inputTokens, maxTokens: longestAnswer(description), cacheLifetime };
   const estimate = estimateRequest({ ...planned, thinkingTokens: thinking?.budgetTokens }, description);
-  const reservation = await whileDelayed(host, "budget", () => budget.reserveInTurn(estimate, outlet.signal));
+  const reservation = await whileDelayed(host, "budget", (onWait) =>
+    budget.reserveInTurn(estimate, outlet.signal, onWait),
+  );
   if (reservation.refused) return reservation;
   try {
-    await callModel(host, turn, { reservation, reserved: reservedSpend(estimate, reservation) });
+    await callModel(host, turn, { reservation, reserved: reservedSpend(estimate, reservation), promptTokens });
     return undefined;
   } finally {
     // After an exception, this releases the unspent amount.
@@ -51,38 +54,44 @@ const ADDED_TOKENS = 200;
 interface Reserved {
   readonly reservation: Reservation;
   readonly reserved: ReservedSpend;
+  readonly promptTokens: number;
 }
 
-async function callModel(host: RunHost, turn: number, { reservation, reserved }: Reserved): Promise<void> {
+async function callModel(
+  host: RunHost,
+  turn: number,
+  { reservation, reserved, promptTokens }: Reserved,
+): Promise<void> {
   const { services, thread, clocks, outlet } = host;
   const { model, clock } = services;
   const prompt = await sealTurn(host, turn, reserved);
   const startedAt = clock.monotonic();
-  const { prices } = model.describe();
-  const spent = (usage: Usage): Spent => ({ usage, costUsd: prices && costOf(usage, prices) });
-  const { emit, settled } = listener(host, turn, spent);
+  const bill = createRequestBill(model.describe().prices);
+  const { emit, settled } = listener(host, turn, bill);
   const { agentId, requests } = thread;
   const callId = (index: number): string => `${agentId}_${requests}_${index}`;
   clocks.modelAsked();
   const { signal } = outlet;
-  const repeat = (lost: Usage) => reservation.repeat(spent(lost), signal);
+  const repeat = (lost: Usage) => reservation.repeat(bill.addLost(lost), signal);
   const maxTokens = reservation.answerTokens;
   const answerSchema = correctedSchema(host);
-  const given = await model.call({ prompt, maxTokens, callId, signal, answerSchema, repeat }, emit);
+  const withoutThinking = () => dropThinking(host, turn);
+  const request = { prompt, maxTokens, callId, signal, answerSchema, promptTokens, repeat, withoutThinking };
+  const given = await model.call(request, emit);
   clocks.modelEnded();
   await settled();
   // A parked run sends the request again when it continues, so its partial response is not kept: a conversation that
   // ends with a response would leave the next run nothing to do.
   const isParked = signal.aborted && outlet.cause() === "parked";
+  const sent = thread.newestPrompt ?? prompt;
   const outcome = given.ok
-    ? { ...given, usage: countedUsage(given, prompt) }
+    ? { ...given, usage: countedUsage(given, sent) }
     : { ...given, partial: isParked ? [] : given.partial };
-  const usage = outcome.ok ? paidUsage(outcome) : outcome.usage;
-  const bill = usage && spent(usage);
-  if (bill) reservation.settle(bill);
+  const total = bill.total(outcome);
+  if (total) reservation.settle(total);
   const milliseconds = Math.round(clock.monotonic() - startedAt);
-  const fingerprint = prompt.fingerprint();
-  await host.record([answerEvent(outcome, { turn, costUsd: bill?.costUsd, milliseconds, fingerprint })]);
+  const fingerprint = sent.fingerprint();
+  await host.record([answerEvent(outcome, { turn, costUsd: total?.costUsd, milliseconds, fingerprint })]);
 }
 
 /**
@@ -134,6 +143,26 @@ async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): P
   return prompt;
 }
 
+/**
+ * Removes all thinking from the conversation, because the provider has refused it, and tells the user. Returns the
+ * prompt of the request that is sent again, if there is one; undefined if the conversation has no thinking.
+ */
+export async function dropThinking(host: RunHost, turn?: number): Promise<WrittenPrompt | undefined> {
+  const { thread } = host;
+  const { conversation, newestPrompt: before } = thread;
+  if (!conversation?.hasThinking) return undefined;
+  const { provider } = conversation.head;
+  const message = `${provider} refused the model's earlier thinking, because something before it has changed. The request was sent again without it, and later requests leave it out too.`;
+  await host.record([
+    { type: "thinking.dropped", resends: turn, serializer: SERIALIZER_VERSION },
+    { type: "notice.raised", code: "thinking", message },
+  ]);
+  const prompt = thread.newestPrompt;
+  const difference = turn === undefined || !before || !prompt ? undefined : cacheDifference(before, prompt);
+  if (turn !== undefined && difference) await host.record([{ type: "cache.missed", ...difference, turn }]);
+  return prompt;
+}
+
 function warningEvents({ cause, message }: LimitText): DurableEvent[] {
   return [
     { type: "notice.raised", code: "budget", message },
@@ -168,7 +197,7 @@ function reminder({ request, thread }: RunHost): DurableEvent[] {
 /** Tells an agent in its last turn to give its answer now, because it would not see the results of more calls. */
 function lastTurn({ thread }: RunHost): DurableEvent[] {
   const { run, calls, said } = thread.state;
-  if (run === undefined || run.turns + 1 !== run.maxTurns || calls.length + said.length === 0) return [];
+  if (run === undefined || turnsLeft(run) !== 1 || calls.length + said.length === 0) return [];
   const which = run.maxTurns === 1 ? "your only turn" : `the last of your ${run.maxTurns} turns`;
   const text = `[This is ${which} in this run. Do not call tools: you would not see their results. Give your answer now, and say what is left to do.]`;
   return [{ type: "context.added", cause: "turns", text }];
@@ -181,7 +210,7 @@ function lastTurn({ thread }: RunHost): DurableEvent[] {
 function listener(
   host: RunHost,
   turn: number,
-  spent: (usage: Usage) => Spent,
+  bill: RequestBill,
 ): { emit: (progress: ModelProgress) => void; settled: () => Promise<unknown> } {
   const { clocks, outlet } = host;
   let recorded: Promise<unknown> = Promise.resolve();
@@ -206,7 +235,7 @@ function listener(
       if (progress.type !== "retried") outlet.emit({ ...progress, turn });
       else {
         const { retry, lost } = progress;
-        const line: DurableEvent = { type: "model.retried", turn, retry, ...(lost && spent(lost)) };
+        const line: DurableEvent = { type: "model.retried", turn, retry, ...(lost && bill.costOf(lost)) };
         recorded = Promise.all([recorded, host.record([line])]);
       }
     },
@@ -217,18 +246,18 @@ function listener(
   };
 }
 
-interface Bill {
+interface AnswerFacts {
   readonly turn: number;
   readonly costUsd?: number | undefined;
   readonly milliseconds: number;
   readonly fingerprint: string;
 }
 
-function answerEvent(outcome: ModelOutcome, { turn, ...bill }: Bill): DurableEvent {
+function answerEvent(outcome: ModelOutcome, { turn, ...facts }: AnswerFacts): DurableEvent {
   if (!outcome.ok) {
     const { error, partial, usage } = outcome;
-    return { type: "model.failed", turn, error, partial, usage, ...bill };
+    return { type: "model.failed", turn, error, partial, usage, ...facts };
   }
   const { message, stopReason, incompleteCalls, usage, lostUsage } = outcome;
-  return { type: "model.ended", turn, message, stopReason, incompleteCalls, usage, lostUsage, ...bill };
+  return { type: "model.ended", turn, message, stopReason, incompleteCalls, usage, lostUsage, ...facts };
 }

@@ -3,6 +3,7 @@ import {
   type DurableEvent,
   type EndReason,
   type EventOf,
+  isUnfinished,
   type PermissionMode,
   runtimeTexts,
 } from "../../protocol/index.ts";
@@ -29,6 +30,10 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   if (hash !== thread.headHash || (thread.isNew && isBounded)) host.before = thread.newestPrompt;
   if (hash !== thread.headHash || thread.isNew) {
     events.push({ type: "head.set", hash, dimensions: headFingerprints(request.agent.head) });
+  }
+  if (thread.hasUncertainThinking) {
+    host.before = thread.newestPrompt;
+    events.push({ type: "thinking.dropped", serializer: SERIALIZER_VERSION });
   }
   events.push(runStarted(host, beginningMode(host)));
   if (thread.past === "changed") events.push(...changedPast(host));
@@ -69,7 +74,8 @@ export function sessionCreated({
   return { type: "session.created", sessionId, cwd, version, serializer: SERIALIZER_VERSION };
 }
 
-function runStarted({ services, request, thread }: RunHost, mode: PermissionMode): EventOf<"run.started"> {
+function runStarted(host: RunHost, mode: PermissionMode): EventOf<"run.started"> {
+  const { services, request, thread } = host;
   const { agent, runId, waits, subagent } = request;
   const { prices, cacheMinimumTokens, window } = services.model.describe();
   return {
@@ -83,7 +89,9 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
     model: agent.head.model,
     modelReason: agent.modelReason,
     permissionMode: mode,
-    maxTurns: agent.maxTurns,
+    ...turnLimit(host),
+    acceptance: subagent && request.acceptance?.commands[0],
+    verifies: request.verify === "auto" || undefined,
     prices,
     // The offline model has no window.
     window: agent.head.provider === "offline" ? undefined : window,
@@ -93,6 +101,22 @@ function runStarted({ services, request, thread }: RunHost, mode: PermissionMode
     policy: subagent?.policy,
     background: subagent?.background || undefined,
   };
+}
+
+/**
+ * Returns the run's turn limit. A subagent's run that continues another one gets what is left of that run's limit. The
+ * main agent's limit comes from the command or the program that continues the run, so it starts again.
+ */
+function turnLimit({
+  thread,
+  request: { agent, prompt, subagent },
+}: RunHost): Pick<EventOf<"run.started">, "maxTurns" | "continues"> {
+  const { maxTurns } = agent;
+  const { lastEnd, state } = thread;
+  if (prompt.length > 0 || lastEnd === undefined || !isUnfinished({ reason: lastEnd })) return { maxTurns };
+  if (subagent === undefined) return { maxTurns, continues: { turns: 0 } };
+  const { work } = state;
+  return { maxTurns: Math.min(maxTurns, work.maxTurns), continues: { turns: work.done?.turns ?? 0 } };
 }
 
 /**

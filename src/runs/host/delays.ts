@@ -23,18 +23,21 @@ export function beginDelay(host: Pick<RunHost, "record">, by: EventOf<"run.delay
   };
 }
 
-/** Performs a step of a run that may have to wait. The run's clocks are paused until it is done. */
+/** Performs a step of a run that calls `onWait` if it has to wait. From then on, the run's clocks are paused. */
 export async function whileDelayed<T>(
   host: Pick<RunHost, "record" | "clocks">,
   by: EventOf<"run.delayed">["by"],
-  step: () => Promise<T>,
+  step: (onWait: () => void) => Promise<T>,
 ): Promise<T> {
-  const resume = host.clocks.pause();
-  const endDelay = beginDelay(host, by);
+  let resume: (() => void) | undefined;
+  let endDelay: (() => Promise<void>) | undefined;
   try {
-    return await step();
+    return await step(() => {
+      resume = host.clocks.pause();
+      endDelay = beginDelay(host, by);
+    });
   } finally {
-    resume();
-    await endDelay();
+    resume?.();
+    await endDelay?.();
   }
 }

@@ -1,15 +1,17 @@
 import { describeError, errorCode, formatDuration } from "../../lib/index.ts";
-import { type Ending, factsOf, unknownResults } from "../../loop/index.ts";
-import { type EventOf, noUsage, outcomeOf, type RunResult } from "../../protocol/index.ts";
+import { type Ending, factsOf, unknownResults, withEarlier } from "../../loop/index.ts";
+import { addFacts, type EventOf, noUsage, outcomeOf, type RunResult } from "../../protocol/index.ts";
+import { acceptanceAtEnd } from "../acceptance/verify-work.ts";
 import { endingOf } from "../budget/budget-text.ts";
 import type { StopCause } from "./run.ts";
 import type { RunHost } from "./run-host.ts";
 
 export async function endRun(host: RunHost, ending: Ending): Promise<RunResult> {
   const event = runEnded(host, ending);
+  const result = resultOf(host, event);
   await host.record([event]);
   await host.thread.sync();
-  return resultOf(host, event);
+  return result;
 }
 
 /** Ends the run, unless a message has just arrived. In that case, the run continues, and undefined is returned. */
@@ -18,10 +20,11 @@ export async function endUnlessPrompted(host: RunHost, ending: Ending): Promise<
   // An agent that was not allowed to start a subagent has not done all of its work.
   const cut = isDone && host.spawnRefusal;
   const event = runEnded(host, cut ? endingOf(cut) : ending);
+  const result = resultOf(host, event);
   const mayEnd = ({ said }: { readonly said: readonly unknown[] }) => !isDone || said.length === 0;
   if (!(await host.recordIf(mayEnd, [event]))) return undefined;
   await host.thread.sync();
-  return resultOf(host, event);
+  return result;
 }
 
 export function endStopped(host: RunHost): Promise<RunResult> {
@@ -38,8 +41,9 @@ export async function endAfterError(host: RunHost, error: unknown): Promise<RunR
     const unknown = unknownResults(host.thread.state);
     if (unknown.length > 0) await host.record(unknown);
     const event = runEnded(host, ending);
+    const result = resultOf(host, event);
     await host.record([event]);
-    return resultOf(host, event);
+    return result;
   } catch {
     const event = runEnded(host, ending);
     host.outlet.emit({ v: 1, id: "unrecorded", parentId: null, at: host.services.clock.now(), ...event });
@@ -47,7 +51,8 @@ export async function endAfterError(host: RunHost, error: unknown): Promise<RunR
   }
 }
 
-function runEnded({ thread, request, services, startedAt, acceptance }: RunHost, ending: Ending): EventOf<"run.ended"> {
+function runEnded(host: RunHost, ending: Ending): EventOf<"run.ended"> {
+  const { thread, request, services, startedAt } = host;
   const { run } = thread.state;
   return {
     type: "run.ended",
@@ -61,12 +66,20 @@ function runEnded({ thread, request, services, startedAt, acceptance }: RunHost,
     milliseconds: Math.round(services.clock.monotonic() - startedAt),
     modelMilliseconds: run?.modelMilliseconds ?? 0,
     facts: factsOf(thread.state),
-    acceptance,
+    acceptance: acceptanceAtEnd(host, ending.reason),
   };
 }
 
+/**
+ * Returns the result of a run, before its end is recorded. It includes what the runs did that the run continues: for a
+ * subagent, everything that its caller has not been told; for the main agent, the facts, because its numbers are those
+ * of this run.
+ */
 function resultOf({ services, thread, request }: RunHost, { type: _, ...end }: EventOf<"run.ended">): RunResult {
-  return { ...end, sessionId: services.sessionId, agentId: thread.agentId, model: request.agent.head.model };
+  const { done } = thread.state.work;
+  const facts = done ? addFacts(done.facts, end.facts) : end.facts;
+  const total = request.subagent ? withEarlier(end, done) : { ...end, facts };
+  return { ...total, sessionId: services.sessionId, agentId: thread.agentId, model: request.agent.head.model };
 }
 
 function stoppedEnding({ services: { model, limits } }: RunHost, reason: StopCause): Ending {

@@ -1,6 +1,6 @@
 import { dropsDontAsk, type ResolvedAgent, stricter } from "../../agents/index.ts";
 import type { DurableEvent, PermissionMode, Policy } from "../../protocol/index.ts";
-import type { RunHost } from "./run-host.ts";
+import type { PlanSwitch, RunHost } from "./run-host.ts";
 
 /**
  * Derives one policy from another. Returns the same object for the same policy, because compiled rules are cached per
@@ -16,6 +16,20 @@ export const inPlanMode: PolicyChange = once((policy) => {
   if (policy.mode === "plan") return policy;
   return { ...policy, mode: "plan", unattended: policy.mode === "dontAsk" ? true : policy.unattended };
 });
+
+/** What happens in each mode to calls that no rule covers, for a user who decides whether to approve a plan. */
+const effects: Readonly<Record<PermissionMode, string>> = {
+  default: "calls that no rule allows need approval",
+  acceptEdits: "files in the workspace are edited without asking, and other calls that no rule allows need approval",
+  dontAsk: "calls that need approval are denied",
+  bypassPermissions: "calls run without asking unless a rule asks about them or denies them",
+  plan: "nothing can be changed",
+};
+
+/** Tells the user what approving a plan does. `mode`: permission mode that follows. */
+export function planApprovalText(mode: PermissionMode): string {
+  return `The user has to approve the plan. Plan mode then ends, and the permission mode is ${mode}: ${effects[mode]}.`;
+}
 
 /** Returns the policy change for an agent that began in plan mode and has left it. */
 export function afterPlanMode(mode: PermissionMode): PolicyChange {
@@ -53,12 +67,15 @@ export function currentPolicy({ services, thread, request: { agent } }: RunHost)
 export function beginningMode(host: RunHost): PermissionMode {
   const { plan, agent } = host.request;
   if (plan === undefined) return currentPolicy(host).mode;
-  return plan === "enter" ? "plan" : agent.policy.mode;
+  return plan.kind === "enter" ? "plan" : agent.policy.mode;
 }
 
-/** Returns the lines to record when the user turns an agent's plan mode on or off. */
-export function planEvents(plan: "enter" | "leave", agent: ResolvedAgent): readonly DurableEvent[] {
-  if (plan === "leave")
+/**
+ * Returns the lines to record when the user turns an agent's plan mode on or off. A line that contains the new mode
+ * must follow.
+ */
+export function planEvents(plan: PlanSwitch, agent: ResolvedAgent): readonly DurableEvent[] {
+  if (plan.kind === "leave")
     return [
       { type: "plan.left", by: "person" },
       { type: "context.added", cause: "plan", text: "[Plan mode is off. You can make changes again.]" },
@@ -68,7 +85,7 @@ export function planEvents(plan: "enter" | "leave", agent: ResolvedAgent): reado
     : "Your answer is the plan: what you would change, where, and how to verify it.";
   const text = `[Plan mode is on: read whatever you need, but change nothing. ${end}]`;
   return [
-    { type: "plan.entered", by: "person" },
+    { type: "plan.entered", by: "person", afterPlan: plan.afterPlan },
     { type: "context.added", cause: "plan", text },
   ];
 }

@@ -13,9 +13,11 @@ import type {
 import type {
   AcceptanceResult,
   AgentId,
+  Decision,
   DurableEvent,
   EventOf,
   HookFacts,
+  PermissionMode,
   Policy,
   PromptId,
   RecordedPolicy,
@@ -77,7 +79,7 @@ export interface RunRequest {
   /** If true, the run ends only after all its background agents have ended and the agent has been notified of each. */
   readonly waits?: boolean;
   /** Set if the run begins by entering or leaving plan mode. */
-  readonly plan?: "enter" | "leave";
+  readonly plan?: PlanSwitch | undefined;
   /** Set for the first run after the session was opened. */
   readonly opens?: "startup" | "resume";
   /** Check that the work must pass before the run ends as done. */
@@ -96,6 +98,9 @@ export interface RunRequest {
   /** Set for a subagent; absent for the main agent. */
   readonly subagent?: SubagentRun | undefined;
 }
+
+/** The user turns plan mode on or off. `afterPlan`: permission mode that follows when a plan has been approved. */
+export type PlanSwitch = { readonly kind: "enter"; readonly afterPlan: PermissionMode } | { readonly kind: "leave" };
 
 /** The agent, updated for the next prompt. */
 export interface RefreshedAgent {
@@ -176,6 +181,10 @@ export interface Retinue {
   continueAwaited(state: LoopState): Promise<readonly string[]>;
   /** Returns an agent's current policy. Plan mode and running in the background remove permissions. */
   policyOf(agent: AgentId, policy: Policy): Policy;
+  /** Permission mode that follows plan mode when a plan has been approved. */
+  readonly afterPlan: PermissionMode;
+  /** Called with each decision by rules and mode. */
+  judged(decision: Decision, policy: Policy): void;
 }
 
 /** The part of the registry that a run uses. */
@@ -216,8 +225,8 @@ export interface RunHost {
   corrections?: number;
   /** Set if SubagentStart hooks ran for this run. */
   startHooksRan?: true;
-  /** Last verification or suggestion to verify: the number of calls made until then, and the result if there is one. */
-  verification?: { readonly calls: number; readonly result?: AcceptanceResult };
+  /** Set if the agent was advised to have its work verified, or was told a verifier's findings. */
+  isToldToVerify?: true;
   /** Time the run has waited for background agents so far. */
   waitedMs?: number;
   /** Number of times a Stop hook made the run continue. */

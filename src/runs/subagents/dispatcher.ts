@@ -5,7 +5,10 @@ import {
   type AgentId,
   type ApprovalAnswer,
   type CallId,
+  type Decision,
+  type DurableEvent,
   type EventOf,
+  isUnfinished,
   MAIN_AGENT,
   type PermissionMode,
   type Policy,
@@ -29,7 +32,6 @@ import { Registry, type SettleLost } from "./registry.ts";
 import { askAboutCall, type Concern, preapprove, SpawnGate, type StartedCall } from "./spawn-approval.ts";
 import {
   type Caller,
-  isUnfinished,
   type RunTerms,
   resultOf,
   type SpawnOutcome,
@@ -97,6 +99,10 @@ export class Dispatcher implements Retinue {
     return this.policies.isPlanning;
   }
 
+  get afterPlan(): PermissionMode {
+    return this.policies.afterPlan;
+  }
+
   get mayFork(): boolean {
     return this.options.mayFork;
   }
@@ -108,6 +114,33 @@ export class Dispatcher implements Retinue {
   /** Returns the agent types that an agent with a run in progress can start, as its Task tool declares them. */
   offeredTo(agentId: AgentId): readonly string[] {
     return offeredTo(this.liveAgent(agentId).agent, this.offered());
+  }
+
+  judged(decision: Decision, policy: Policy): void {
+    this.policies.judged(decision, policy);
+  }
+
+  /** Notes that the user has sent a prompt to the main agent. */
+  prompted(): void {
+    this.policies.prompted();
+  }
+
+  /** Enters plan mode for the main agent, which has called EnterPlanMode. */
+  async enterPlan(): Promise<void> {
+    await this.recordMain([this.policies.enteredByAgent()]);
+  }
+
+  /** Leaves plan mode for the main agent, whose plan was approved. Returns the permission mode that follows. */
+  async leavePlan(): Promise<PermissionMode> {
+    const { afterPlan } = this;
+    await this.recordMain(this.policies.leftByAgent());
+    return afterPlan;
+  }
+
+  private async recordMain(events: readonly DurableEvent[]): Promise<void> {
+    const main = this.registry.live.get(MAIN_AGENT);
+    if (main === undefined) throw new Error("the main agent called a tool, but has no active run");
+    await main.record(events);
   }
 
   /** Sets the main agent's mode, which also limits the agents below it. */
@@ -200,7 +233,7 @@ export class Dispatcher implements Retinue {
         { type: "agent.spawned", callId, agentId, agentType: resolved.agentType, description, status, by },
       ]);
     }
-    const subagent = this.registry.add({ ...resolved, model: request.model, runId: newRunId() });
+    const subagent = this.registry.add({ ...resolved, runId: newRunId() });
     this.launch(subagent, { prepared, parent, thread, prompt: first.prompt, output: request.output });
     return subagent;
   }
@@ -364,11 +397,12 @@ export class Dispatcher implements Retinue {
     const thread = subagent.restored ?? new Thread(agentId, this.options.journal);
     if (!subagent.restored) await thread.restore(this.options);
     if (thread.past === "lost") return refuse(lostPast(subagent));
-    const model = terms.model ?? subagent.model;
+    const acceptance = terms.acceptance ?? (options.how === "continued" ? subagent.acceptance : undefined);
     const prepared = await this.options.prepare({
       spec: subagent,
       // A fork's limits are already part of its recorded policy.
-      terms: { ...terms, model, fork: undefined },
+      terms: { ...terms, acceptance, fork: undefined },
+      keptModel: subagent.model,
       parent,
       signal,
       forkHead: fork?.kind === "fork" ? thread.conversation?.head : undefined,
@@ -379,7 +413,7 @@ export class Dispatcher implements Retinue {
     const runId = options.runId ?? newRunId();
     if (resumed && options.runId === undefined)
       await parent.record([{ type: "agent.resumed", agentId, runId, ...resumed }]);
-    Object.assign(subagent, { model, runId, end: undefined, worktree: undefined, restored: undefined });
+    Object.assign(subagent, { runId, end: undefined, worktree: undefined, restored: undefined });
     // The prompt of a continued run is already recorded, unless the process was lost before the run could begin.
     const isFirst = thread.state.asked === undefined;
     const texts = isFirst && fork ? firstPrompt(terms.prompt, fork) : [terms.prompt];

@@ -42,7 +42,13 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
   const { agentId, agentType, runId } = subagent;
   const output = createAgentOutput(journal, { agentId, background });
   const policy = recordPolicy(agent.policy);
-  Object.assign(subagent, { policy, inBackground: background });
+  const { requestedModel: requested } = agent;
+  Object.assign(subagent, {
+    policy,
+    inBackground: background,
+    acceptance: prepared.acceptance,
+    model: requested ?? undefined,
+  });
   const path = registry.pathTo(subagent);
   const updates = shared.agentUpdates ?? "all";
   const onUpdate = (update: RunUpdate): void => {

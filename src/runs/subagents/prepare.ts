@@ -270,28 +270,37 @@ interface SubagentModel {
 }
 
 /**
- * Chooses the model that the call, the definition or the settings name, in this order, or else the parent's model. If
- * that model is unavailable, uses the parent's model and adds a notice.
+ * Chooses the model that the call, the agent's last run, the definition or the settings name, in this order, or else the
+ * parent's model. If that model is unavailable, uses the parent's model and adds a notice.
  */
 function modelFor(
-  { spec, terms, parent }: PrepareRequest,
+  { spec, terms, parent, keptModel }: PrepareRequest,
   { definition }: AvailableAgent,
   { settings, modelIsGiven, chooseModel }: SubagentPorts,
 ): SubagentModel {
-  const wanted = terms.model ?? definition.model ?? settings.subagents?.model;
+  const requests: readonly (readonly [name: string | undefined, from: string])[] = [
+    [terms.model, "the call"],
+    [keptModel, "its last run"],
+    [definition.model, `agent ${definition.name}`],
+    [settings.subagents?.model, "settings.subagents.model"],
+  ];
+  const [wanted, from = ""] = requests.find(([name]) => name !== undefined) ?? [];
   const { model } = parent.services;
   const inherited = { model, requested: wanted ?? null };
   if (wanted === undefined) return { ...inherited, reason: "the parent's model" };
-  if (wanted === "inherit") return { ...inherited, reason: "inherited, as requested" };
+  if (wanted === "inherit") return { ...inherited, reason: `the parent's model, requested by ${from}` };
   const { provider, dialect } = model.describe();
   if (modelIsGiven || provider === "offline") return { ...inherited, reason: "the only available model" };
-  const from = terms.model === undefined ? `agent ${definition.name}` : "the call";
   try {
     const chosen = chooseModel(wanted, provider);
     return { model: chosen.model, requested: wanted, reason: chosen.reason.replaceAll("settings.model", from) };
   } catch (error) {
     const notice = `Agent "${spec.agentType}" (${dialect}) uses its parent's model: ${wanted}, requested by ${from}, is not available. ${describeError(error)}`;
-    return { ...inherited, reason: `the parent's model, because ${wanted} is not available`, notice };
+    return {
+      ...inherited,
+      reason: `the parent's model, because ${wanted}, requested by ${from}, is not available`,
+      notice,
+    };
   }
 }
 

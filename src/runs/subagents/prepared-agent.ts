@@ -26,6 +26,8 @@ export interface PrepareRequest {
   readonly forkHead?: Head | undefined;
   /** Policy of the agent's last run. Set only for a resumed agent, which gets no more permissions than it had then. */
   readonly before?: RecordedPolicy | undefined;
+  /** Model that was requested for the agent's last run. A resumed agent keeps it unless the call names another. */
+  readonly keptModel?: string | undefined;
   readonly signal: AbortSignal;
   /** Set if the program, rather than the main agent, starts or resumes the agent. */
   readonly by?: "program" | undefined;

@@ -4,6 +4,7 @@ import {
   type AgentId,
   type CallId,
   type DurableEvent,
+  isUnfinished,
   type KeptWorktree,
   type Line,
   MAIN_AGENT,
@@ -19,7 +20,6 @@ import { type EarlierRuns, earlierRuns } from "./lost-runs.ts";
 import {
   cleanUpOf,
   endOf,
-  isUnfinished,
   labelOf,
   lostResult,
   type RunningSubagent,

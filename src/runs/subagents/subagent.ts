@@ -1,7 +1,9 @@
 import type { Deferred } from "../../lib/index.ts";
+import { foldWork, initialState, withEarlier } from "../../loop/index.ts";
 import {
   type AgentId,
   type CallId,
+  type Changes,
   type EndedNotice,
   type EventOf,
   type KeptWorktree,
@@ -10,6 +12,7 @@ import {
   noUsage,
   type RecordedPolicy,
   type RunEnd,
+  type RunFacts,
   type RunId,
   type RunRef,
   type SpawnSpec,
@@ -74,6 +77,8 @@ export interface Subagent extends SpawnSpec {
   runId: RunId;
   /** Name of the requested model. It still applies when the subagent is resumed. */
   model?: string | undefined;
+  /** Command that must succeed for the newest run's work to be accepted. */
+  acceptance?: string | undefined;
   /** Whether the newest run worked in the background, or was moved there. */
   inBackground?: boolean | undefined;
   /** Policy of the newest run. */
@@ -128,11 +133,6 @@ export function resultOf(
   return { agentId, agentType, description, inBackground, worktree, end: judged };
 }
 
-/** Returns whether a run was lost with its process or was parked, so that it can continue where it stopped. */
-export function isUnfinished({ reason }: RunEnd): boolean {
-  return reason === "process_lost" || reason === "parked";
-}
-
 /** Returns the result for a run whose transcript is missing. */
 export function lostResult({ agentId, runId }: RunRef): SubagentResult {
   const message = "Its transcript is missing, so its actions are unknown.";
@@ -141,9 +141,18 @@ export function lostResult({ agentId, runId }: RunRef): SubagentResult {
   return { agentId, agentType: "unknown", description: "a lost agent", end };
 }
 
-export function endedNotice({ agentId, end: { runId, outcome, facts } }: SubagentResult): EndedNotice {
+export function endedNotice({ agentId, agentType, end: { runId, outcome, facts } }: SubagentResult): EndedNotice {
   const { unreturned } = facts;
-  return { agentId, runId, outcome, unreturned };
+  // A verifier works in a scratch copy, which is removed.
+  const changes = agentType === VERIFIER ? undefined : changesIn(facts);
+  return { agentId, runId, outcome, unreturned, changes };
+}
+
+function changesIn({ filesChanged: files, commands, agentCommands = [], unknown }: RunFacts): Changes | undefined {
+  const own = commands.flatMap(({ command, readsOnly }) => (readsOnly ? [] : [command]));
+  const lost = unknown.map((callId) => `call ${callId} (outcome unknown)`);
+  const all = [...new Set([...own, ...agentCommands, ...lost])];
+  return files.length + all.length === 0 ? undefined : { files, commands: all };
 }
 
 /** Returns an agent's label for lists and error messages. */
@@ -160,12 +169,13 @@ export function readSubagent(lines: readonly Line[]): Subagent | undefined {
   const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
   const started = lines.findLast((line): line is Line & EventOf<"run.started"> => line.type === "run.started");
   if (created === undefined || started === undefined) return undefined;
-  const { runId, policy, requestedModel } = started;
+  const { runId, policy, requestedModel, acceptance } = started;
   return {
     ...specOf(created),
     runId,
     model: requestedModel ?? undefined,
     policy,
+    acceptance,
     inBackground: wasInBackground(lines, started),
     worktree: worktreeOf(lines, runId),
     end: endOf(lines, runId),
@@ -176,10 +186,14 @@ function wasInBackground(lines: readonly Line[], { background, runId }: EventOf<
   return background === true || lines.some((line) => line.type === "run.backgrounded" && line.runId === runId);
 }
 
+/** Returns how a run ended. The result includes what the runs did that it continues. */
 export function endOf(lines: readonly Line[], runId: RunId): RunEnd | undefined {
-  return lines.findLast(
-    (line): line is Line & EventOf<"run.ended"> => line.type === "run.ended" && line.runId === runId,
-  );
+  let work = initialState.work;
+  for (const line of lines) {
+    if (line.type === "run.ended" && line.runId === runId) return withEarlier(line, work.done);
+    work = foldWork(work, line);
+  }
+  return undefined;
 }
 
 export function worktreeOf(lines: readonly Line[], runId: RunId): KeptWorktree | undefined {

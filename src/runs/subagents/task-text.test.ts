@@ -190,7 +190,7 @@ it("the roster lists agents that are running, have unreported results, or can be
     [
       "Running; you will be notified when they end:",
       "- a1 (Explore, called scout): work of a1 (output: retinue://output/a1)",
-      "Ended; their reports arrive with the next turn:",
+      "Ended; their reports follow:",
       "- a2 (Explore): work of a2",
       "Ended and reported; to continue one, resume it by its id:",
       "- a3 (Explore) (failed): work of a3",

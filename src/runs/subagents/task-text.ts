@@ -235,7 +235,8 @@ export function rosterText(agents: readonly Subagent[], unreported: readonly Run
   const finished = ended.filter(({ runId }) => !waiting.has(runId));
   const parts = [
     rosterSection("Running; you will be notified when they end", running),
-    rosterSection("Ended; their reports arrive with the next turn", ready),
+    // The model reads this list together with the reports.
+    rosterSection("Ended; their reports follow", ready),
     rosterSection("Ended and reported; to continue one, resume it by its id", finished.slice(-FINISHED_SHOWN)),
   ];
   return parts.filter((part) => part !== "").join("\n");

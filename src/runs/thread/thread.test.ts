@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import { SERIALIZER_VERSION } from "../../conversation/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import { type DurableEvent, type EventOf, type Head, type Line, noUsage } from "../../protocol/index.ts";
 import { forkPoint, forkSiblings } from "../subagents/forks.ts";
@@ -69,6 +70,11 @@ const created: EventOf<"agent.created"> = {
   cwd: "/",
   version: "0",
   serializer: 2,
+};
+const ended = (runId: string): DurableEvent => {
+  const facts = { toolCalls: {}, filesChanged: [], commands: [], denied: [], unknown: [], agentsCut: 0 };
+  const common = { text: "", turns: 1, usage: noUsage, milliseconds: 1, modelMilliseconds: 1, facts };
+  return { type: "run.ended", runId, outcome: "succeeded", reason: "done", ...common };
 };
 const say = (text: string): DurableEvent => ({
   type: "prompt.received",
@@ -143,6 +149,56 @@ describe("a thread", () => {
     const restored = new Thread("a1", files);
     await restored.restore();
     expect([parent.requests, fork.requests, restored.requests]).toEqual([2, 3, 3]);
+  });
+
+  describe("whose model thinks", () => {
+    const thinking = { type: "thinking", text: "Hm.", signature: "s", origin: { provider: "p", model: "m" } } as const;
+    const thought = (turn: number): DurableEvent => ({
+      ...(answer(turn, "yes") as EventOf<"model.ended">),
+      message: { role: "assistant", content: [thinking, { type: "text", text: "yes" }] },
+    });
+    const birth = (serializer: number): DurableEvent => {
+      return { type: "session.created", sessionId: "s", cwd: "/", version: "0", serializer };
+    };
+    const dropped: DurableEvent = { type: "thinking.dropped", serializer: SERIALIZER_VERSION };
+    const thoughts = ({ conversation }: Thread) => JSON.stringify(conversation?.messages()).split("Hm.").length - 1;
+    const restored = async (files: Journal) => {
+      const thread = new Thread("main", files);
+      await thread.restore();
+      return thread;
+    };
+    async function begin(serializer: number) {
+      const files = journal();
+      const thread = new Thread("main", files);
+      const hash = await thread.keepHead(head);
+      await thread.record([birth(serializer), { type: "head.set", hash }, started, say("one"), ask(1), thought(1)]);
+      return { files, thread };
+    }
+
+    it("trusts its thinking, unless it was sent by another version of the serializer", async () => {
+      const current = await begin(SERIALIZER_VERSION);
+      expect((await restored(current.files)).hasUncertainThinking).toBe(false);
+      const { files, thread } = await begin(SERIALIZER_VERSION - 1);
+      expect(thread.hasUncertainThinking).toBe(false);
+      const after = await restored(files);
+      expect(after.hasUncertainThinking).toBe(true);
+      await after.record([dropped, { ...started, runId: "r2" }, say("two"), ask(2), thought(2)]);
+      expect([after.hasUncertainThinking, thoughts(after)]).toEqual([false, 1]);
+      const later = await restored(files);
+      expect([later.hasUncertainThinking, thoughts(later)]).toEqual([false, 1]);
+    });
+
+    it("does not bring back thinking that it has dropped, when the user goes back to an earlier prompt", async () => {
+      const { files, thread } = await begin(SERIALIZER_VERSION);
+      await thread.record([ended("r")]);
+      const [line] = await thread.record([{ ...started, runId: "r2" }]);
+      await thread.record([say("two"), ask(2), dropped, thought(2), ended("r2")]);
+      expect(thoughts(thread)).toBe(1);
+      await thread.rewind(line?.id ?? "", []);
+      expect(thoughts(thread)).toBe(0);
+      expect(JSON.stringify(thread.conversation?.messages())).toContain("yes");
+      expect(thoughts(await restored(files))).toBe(0);
+    });
   });
 
   it("writes the events of several callers completely and in order", async () => {

@@ -1,6 +1,7 @@
-import { Chain, type PackedChain, type WrittenPrompt } from "../../conversation/index.ts";
+import { Chain, type PackedChain, SERIALIZER_VERSION, type WrittenPrompt } from "../../conversation/index.ts";
 import {
   fold,
+  foldPast,
   initialState,
   type LoopState,
   type RecalledCalls,
@@ -15,6 +16,7 @@ import {
   type AssistantBlock,
   type DurableEvent,
   type EndReason,
+  type EventOf,
   type ForkOrigin,
   type Head,
   type Line,
@@ -31,7 +33,7 @@ import { RecordQueue } from "./record-queue.ts";
  * Version of the checkpoint format. Increase it whenever the contents of a checkpoint or the folding of lines change,
  * so that older checkpoints are ignored. A test pins the contents.
  */
-const FORMAT = 7;
+const FORMAT = 9;
 
 /** The part of a thread that a checkpoint stores as JSON. The bytes of the conversation are stored separately. */
 interface ThreadFacts {
@@ -42,6 +44,8 @@ interface ThreadFacts {
   readonly type: string | undefined;
   readonly lines: number;
   readonly answer: LineId | undefined;
+  readonly serializer: number | undefined;
+  readonly drops: number;
   readonly kept: readonly RunId[];
   readonly chain: PackedChain["facts"];
 }
@@ -53,6 +57,7 @@ interface Moment {
   readonly head: string | undefined;
   readonly prompt: WrittenPrompt | undefined;
   readonly answer: LineId | undefined;
+  readonly drops: number;
 }
 
 export type Recall = NonNullable<ToolExecutor["recall"]>;
@@ -69,8 +74,8 @@ export interface RestoreOptions {
 export class Thread {
   readonly agentId: AgentId;
   private readonly journal: Journal;
-  /** Called for every request, including restored ones. */
-  private readonly onRequest: ((prompt: WrittenPrompt) => void) | undefined;
+  /** Called for every request, including restored ones. `isRepeated`: the prompt replaces that of the last request. */
+  private readonly onRequest: ((prompt: WrittenPrompt, isRepeated: boolean) => void) | undefined;
   private readonly heads = new Map<string, Head>();
   private current: LoopState = initialState;
   private chain: Chain | undefined;
@@ -82,6 +87,12 @@ export class Thread {
   /** Whether a line has been passed to the journal, which may not have written it yet. */
   private isBegun = false;
   private answer: LineId | undefined;
+  /** Version of the serializer that has produced the bytes since thinking was last dropped. */
+  private serializer: number | undefined;
+  /** Number of times that thinking was dropped. */
+  private drops = 0;
+  /** Whether thinking from earlier processes may follow other bytes than those that it was written after. */
+  private isUncertain = false;
   private pastState: "same" | "changed" | "lost" | undefined;
   /** Whether the next request is the first one of a fork. */
   private isAtFork = false;
@@ -94,7 +105,7 @@ export class Thread {
   private readonly earlier = new Map<LineId, Moment>();
   private readonly queue: RecordQueue<LoopState>;
 
-  constructor(agentId: AgentId, journal: Journal, onRequest?: (prompt: WrittenPrompt) => void) {
+  constructor(agentId: AgentId, journal: Journal, onRequest?: (prompt: WrittenPrompt, isRepeated: boolean) => void) {
     this.agentId = agentId;
     this.journal = journal;
     this.onRequest = onRequest;
@@ -163,6 +174,11 @@ export class Thread {
     return this.pastState;
   }
 
+  /** Whether the conversation has thinking whose prefix may have changed since the agent was restored. */
+  get hasUncertainThinking(): boolean {
+    return this.isUncertain && this.chain?.hasThinking === true;
+  }
+
   /** Number of requests made in this conversation and in those that it continues. The number is part of call ids. */
   get requests(): number {
     return this.inheritedRequests + this.current.turn;
@@ -189,6 +205,8 @@ export class Thread {
     const isRestored =
       saved !== undefined && !goesBackBefore(saved.lines) && (await this.restoreCheckpoint(saved.checkpoint));
     await this.replay(isRestored ? saved.lines : (lines ?? (await journal.read(agentId))));
+    this.isUncertain =
+      this.pastState === "changed" || (this.serializer !== undefined && this.serializer !== SERIALIZER_VERSION);
     return this.recover(recall);
   }
 
@@ -207,18 +225,19 @@ export class Thread {
       if (line.type === "agent.created" && line.fork) await this.inheritFrom(line.fork);
       if (line.type === "head.set") await this.loadHead(line.hash);
       if (line.type === "run.started" && targets.has(line.id)) this.earlier.set(line.id, this.moment());
-      // The `run.started` line sets the counters of a run, which matter only while the run is open, so the line is not
-      // folded for runs that have ended.
+      // The `run.started` line sets the counters of a run, which matter only while the run is open.
       const isOver = line.type === "run.started" ? line !== open : index < newest && progressOfCalls.has(line.type);
-      if (isOver) this.note(line);
-      else this.apply(line, line.id);
+      if (isOver) {
+        this.note(line);
+        this.current = foldPast(this.current, line);
+      } else this.apply(line, line.id);
     }
     return this;
   }
 
   private moment(): Moment {
-    const { chain, head, prompt, answer } = this;
-    return { state: this.current, chain: chain?.copy(), head, prompt, answer };
+    const { chain, head, prompt, answer, drops } = this;
+    return { state: this.current, chain: chain?.copy(), head, prompt, answer, drops };
   }
 
   /**
@@ -252,14 +271,14 @@ export class Thread {
    * past.
    */
   private checkpoint(): { readonly facts: ThreadFacts; readonly bytes: readonly Uint8Array[] } | undefined {
-    const { head, ended, type, lines, answer } = this;
+    const { head, ended, type, lines, answer, serializer, drops } = this;
     if (this.current.run || head === undefined || this.pastState !== undefined) return undefined;
     const packed = this.chain?.pack(this.prompt);
     if (packed === undefined) return undefined;
     const kept = [...this.uncleanedRuns];
     const state = this.current;
-    const facts = { format: FORMAT, state, head, ended, type, lines, answer, kept, chain: packed.facts } as const;
-    return { facts, bytes: packed.bytes };
+    const own = { head, ended, type, lines, answer, serializer, drops, kept };
+    return { facts: { format: FORMAT, state, ...own, chain: packed.facts } as const, bytes: packed.bytes };
   }
 
   private async restoreCheckpoint({ facts, bytes }: Checkpoint): Promise<boolean> {
@@ -276,6 +295,8 @@ export class Thread {
     this.type = facts.type;
     this.lines = facts.lines;
     this.answer = facts.answer;
+    this.serializer = facts.serializer;
+    this.drops = facts.drops;
     for (const runId of facts.kept) this.uncleanedRuns.add(runId);
     return true;
   }
@@ -329,6 +350,7 @@ export class Thread {
     this.lines += 1;
     if (event.type === "run.ended") this.ended = event.reason;
     if (event.type === "run.cleaned") this.uncleanedRuns.delete(event.runId);
+    if ("serializer" in event) this.serializer = event.serializer;
     if (event.type !== "run.started") return;
     this.type = event.agentType;
     this.uncleanedRuns.add(event.runId);
@@ -338,6 +360,7 @@ export class Thread {
     this.note(event);
     if (event.type === "model.ended") this.answer = id;
     if (event.type === "conversation.rewound") this.goBackTo(event.line);
+    else if (event.type === "thinking.dropped") this.dropThinking(event);
     else this.extendConversation(event);
     this.current = fold(this.current, event);
   }
@@ -347,7 +370,7 @@ export class Thread {
     const earlier = this.earlier.get(line);
     if (earlier === undefined) return;
     this.earlier.delete(line);
-    this.chain = earlier.chain;
+    this.chain = this.drops > earlier.drops ? earlier.chain?.withoutThinking() : earlier.chain;
     this.prompt = earlier.prompt;
     this.head = earlier.head;
     this.answer = earlier.answer;
@@ -377,7 +400,7 @@ export class Thread {
       if (this.isAtFork || isFirstOfSubagent) chain.markSiblings();
       this.isAtFork = false;
       this.prompt = chain.request();
-      this.onRequest?.(this.prompt);
+      this.onRequest?.(this.prompt, false);
     } else if (event.type === "model.ended") {
       // Usually the request has sealed the turn. If the request is missing from a damaged transcript, the calls'
       // results must be added here. Prompts that arrived while the model was answering belong to the next turn.
@@ -390,6 +413,15 @@ export class Thread {
     } else if (event.type === "conversation.compacted") {
       this.chain = chain.compact(event.summary, event.kept).chain;
     }
+  }
+
+  private dropThinking({ resends }: EventOf<"thinking.dropped">): void {
+    this.drops += 1;
+    this.isUncertain = false;
+    this.chain = this.chain?.withoutThinking();
+    if (resends === undefined || this.chain === undefined) return;
+    this.prompt = this.chain.request();
+    this.onRequest?.(this.prompt, true);
   }
 
   private sealTurn(chain: Chain): void {

@@ -1,5 +1,5 @@
 import type { Tool, ToolOutput, ToolSpec } from "../../ports/index.ts";
-import { type AgentId, type DurableEvent, MAIN_AGENT } from "../../protocol/index.ts";
+import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 
 const traits = { parallel: false, effects: false };
@@ -43,7 +43,7 @@ export function createEnterPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Too
     run: async (_, { agentId }) => {
       const refusal = refusalFor("EnterPlanMode", agentId, dispatcher.isPlanning ? "Plan mode is already on." : "");
       if (refusal) return refusal;
-      await record(dispatcher, { type: "plan.entered", by: "agent" });
+      await dispatcher.enterPlan();
       return {
         content: "Plan mode is on: read whatever you need, but change nothing. Then call ExitPlanMode with your plan.",
       };
@@ -61,9 +61,10 @@ export function createExitPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Tool
     run: async ({ plan }, { agentId }) => {
       const refusal = refusalFor("ExitPlanMode", agentId, dispatcher.isPlanning ? "" : "Plan mode is not on.");
       if (refusal) return refusal;
-      await record(dispatcher, { type: "plan.left", by: "agent" });
+      const mode = await dispatcher.leavePlan();
       // The user may have changed the plan before approving it.
-      return { content: `Plan mode is off. Carry out the plan as it was approved:\n${String(plan)}` };
+      const off = `Plan mode is off, and the permission mode is ${mode}.`;
+      return { content: `${off} Carry out the plan as it was approved:\n${String(plan)}` };
     },
   };
 }
@@ -72,10 +73,4 @@ export function createExitPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Tool
 function refusalFor(name: string, agentId: AgentId, problem: string): ToolOutput | undefined {
   const why = agentId === MAIN_AGENT ? problem : `Only the main agent can use ${name}.`;
   return why === "" ? undefined : { content: why, isError: true };
-}
-
-async function record({ registry }: Dispatcher, event: DurableEvent): Promise<void> {
-  const main = registry.live.get(MAIN_AGENT);
-  if (main === undefined) throw new Error("the main agent called a tool, but has no active run");
-  await main.record([event]);
 }

@@ -196,6 +196,7 @@ function outputOf(
 function reportOf(run: SubagentResult, maxCharacters: number | undefined): ToolOutput {
   const { end, agentId, agentType, worktree } = run;
   const totals = totalsOf(end);
+  const notice = endedNotice(run);
   const isError = end.outcome === "failed" || end.outcome === "stopped";
   return {
     content: maxCharacters === undefined ? resultText(run) : resultText(run, boundReport(run, maxCharacters)),
@@ -218,10 +219,7 @@ function reportOf(run: SubagentResult, maxCharacters: number | undefined): ToolO
       // The key is present only if there was a check, because programs may test for the key.
       ...(end.acceptance ? { verified: end.acceptance.ok } : {}),
     },
-    facts: {
-      filesChanged: end.facts.filesChanged,
-      agent: endedNotice(run),
-    },
+    facts: { filesChanged: notice.changes?.files, agent: notice },
   };
 }
 

@@ -229,6 +229,10 @@ export const sessionInfo = z.object({
   elsewhere: z.literal(true).optional().describe("Set if another process has the session open."),
   title: z.string().optional().describe("Start of the first prompt."),
   model: z.string().optional(),
+  permissionMode: z
+    .enum(permissionModes)
+    .optional()
+    .describe("The main agent's permission mode, if the server has the session open."),
   createdAt: z.number().optional(),
   updatedAt: z.number(),
   outcome: outcome.optional(),

@@ -101,6 +101,7 @@ export class SessionCatalog {
       elsewhere: served === undefined && summary.inUse && !isOpening ? true : undefined,
       title: firstPrompt,
       model: summary.model ?? served?.session.model.model,
+      permissionMode: served?.session.permissionMode,
       createdAt,
       updatedAt,
       outcome: lastOutcome,

@@ -63,6 +63,11 @@ describe("Markdown", () => {
     expect(texts(rows).join("")).not.toMatch(/\p{Cc}/u);
   });
 
+  it("is shown as plain text if it is nested too deeply", () => {
+    const rows = texts(markdownRows("> ".repeat(20_000), 60));
+    expect(rows.join("").replaceAll(" ", "")).toBe(">".repeat(20_000));
+  });
+
   it("looks the same while it is being written as when it is complete, no matter how it is split", () => {
     const whole = texts(markdownRows(markdown, limits.columns));
     fc.assert(

@@ -100,28 +100,45 @@ const MAX_PROMPT_ROWS = 20;
 const PROMPT_END_ROWS = 8;
 
 function promptRows(item: Extract<Item, { kind: "prompt" }>, options: RowOptions): readonly Row[] {
-  const rows = wholePromptRows(item, options);
-  if (options.isWhole || item.from !== "person" || rows.length <= MAX_PROMPT_ROWS) return rows;
-  const hidden = rows.length - 2 * PROMPT_END_ROWS;
-  const more = [span(`  … ${hidden} more rows · Ctrl+O shows them`, "dim")];
-  return [...rows.slice(0, PROMPT_END_ROWS), more, ...rows.slice(-PROMPT_END_ROWS)];
-}
-
-function wholePromptRows(
-  { text, images, from }: Extract<Item, { kind: "prompt" }>,
-  { columns, isPlain }: RowOptions,
-): readonly Row[] {
+  const { text, images, from } = item;
   const typed = from === "person" ? shownPrompt(text) : text;
   const shown = images > 0 ? `${typed}${typed === "" ? "" : " "}[${plural(images, "image")}]` : typed;
-  const mark = isPlain ? "You: " : "› ";
+  const mark = options.isPlain ? "You: " : "› ";
+  const style = from === "person" ? "bold" : undefined;
+  const blank = span(" ".repeat(mark.length));
   const lines = cleanLines(shown.trim());
-  return lines.flatMap((line, index) =>
-    wrap([span(line, from === "person" ? "bold" : undefined)], {
-      columns: textColumns(columns),
-      first: [index === 0 ? span(mark, "accent") : span(" ".repeat(mark.length))],
-      others: [span(" ".repeat(mark.length))],
-    }),
-  );
+  const rowsOf = (line: string, index: number): readonly Row[] =>
+    wrap([span(line, style)], {
+      columns: textColumns(options.columns),
+      first: [index === 0 ? span(mark, "accent") : blank],
+      others: [blank],
+    });
+  const isWhole = options.isWhole || from !== "person";
+  // The middle of a long prompt is not even wrapped.
+  if (!isWhole && lines.length > MAX_PROMPT_ROWS) {
+    const start = lines.slice(0, PROMPT_END_ROWS).map(rowsOf);
+    const end = lines.slice(-PROMPT_END_ROWS).map((line) => rowsOf(line, lines.length));
+    const hidden = lines.length - shownWhole(start) - shownWhole(end.toReversed());
+    return foldedRows(start.flat(), plural(hidden, "more line"), end.flat());
+  }
+  const rows = lines.flatMap(rowsOf);
+  if (isWhole || rows.length <= MAX_PROMPT_ROWS) return rows;
+  return foldedRows(rows, plural(rows.length - 2 * PROMPT_END_ROWS, "more row"), rows);
+}
+
+function foldedRows(start: readonly Row[], hidden: string, end: readonly Row[]): readonly Row[] {
+  const fold: Row = [span(`  … ${hidden} · Ctrl+O shows them`, "dim")];
+  return [...start.slice(0, PROMPT_END_ROWS), fold, ...end.slice(-PROMPT_END_ROWS)];
+}
+
+/** Returns how many of the lines are shown completely, from the outermost one. */
+function shownWhole(lines: readonly (readonly Row[])[]): number {
+  let rows = 0;
+  const first = lines.findIndex(({ length }) => {
+    rows += length;
+    return rows > PROMPT_END_ROWS;
+  });
+  return first < 0 ? lines.length : first;
 }
 
 function compactionText({ before, after }: Extract<Item, { kind: "compaction" }>): string {

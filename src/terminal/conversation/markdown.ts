@@ -1,11 +1,17 @@
 import { lexer, type Token, type Tokens } from "marked";
 import { type Row, type Span, type Style, span } from "../screen/row.ts";
-import { cleanLine, cleanLines, splitRow, widthOf, widthOfRow, wrap } from "../screen/text.ts";
+import { cleanLine, cleanLines, rowFits, splitRow, widthOf, widthOfRow, wrap } from "../screen/text.ts";
 import { highlight } from "./highlight.ts";
 
 /** Returns the rows of a Markdown text, without blank rows at its ends. Code may be wider than text. */
 export function markdownRows(markdown: string, columns: number, codeColumns = columns): readonly Row[] {
-  return blockRows(lexer(cleanLines(markdown).join("\n")), { columns, codeColumns });
+  const lines = cleanLines(markdown);
+  try {
+    return blockRows(lexer(lines.join("\n")), { columns, codeColumns });
+  } catch {
+    // Thousands of nested quotes or lists overflow the stack.
+    return lines.flatMap((line) => wrap([span(line)], { columns }));
+  }
 }
 
 export interface CodeOptions {
@@ -22,7 +28,7 @@ export function codeRows(code: string, { language, columns, before = [] }: CodeO
     const rows: Row[] = [];
     let rest = line;
     let indent = "  ";
-    while (columns > 12 && widthOfRow(rest) > columns - indent.length) {
+    while (columns > 12 && !rowFits(rest, columns - indent.length)) {
       const [start, end] = splitRow(rest, columns - indent.length);
       rows.push([span(indent), ...start]);
       rest = end;

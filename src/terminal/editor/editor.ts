@@ -1,4 +1,5 @@
-import { graphemes } from "../screen/text.ts";
+import { plural } from "../../lib/index.ts";
+import { boundaryAtOrAfter, boundaryBefore } from "../screen/graphemes.ts";
 
 /** Text that is being written. All functions here are pure. */
 export interface Editor {
@@ -8,8 +9,14 @@ export interface Editor {
   readonly cursor: number;
   /** Text that was last removed with a key that removes more than one character. */
   readonly killed: string;
-  /** Contents of the folded pastes, in the order of their characters. */
-  readonly pastes: readonly string[];
+  /** The folded pastes, in the order of their characters. */
+  readonly pastes: readonly Paste[];
+}
+
+interface Paste {
+  readonly content: string;
+  /** How the paste is shown: its size. */
+  readonly shown: string;
 }
 
 export const emptyEditor: Editor = { text: "", cursor: 0, killed: "", pastes: [] };
@@ -36,11 +43,14 @@ export function insert(editor: Editor, typed: string): Editor {
  * Inserts pasted text. Long text is folded into one character, which `shownCharacter` shows as the size of the text.
  */
 export function paste(editor: Editor, pasted: string): Editor {
-  const text = asMention(clean(pasted));
-  const isLong = text.length > MAX_SHOWN_CHARACTERS || text.split("\n").length > MAX_SHOWN_LINES;
-  if (!isLong || editor.pastes.length >= MAX_FOLDS) return insertRaw(editor, text);
+  const content = clean(pasted);
+  const isLong = content.length > MAX_SHOWN_CHARACTERS || content.split("\n").length > MAX_SHOWN_LINES;
+  if (!isLong) return insertRaw(editor, asMention(content));
+  if (editor.pastes.length >= MAX_FOLDS) return insertRaw(editor, content);
   const character = String.fromCodePoint(FIRST_FOLD + editor.pastes.length);
-  return insertRaw({ ...editor, pastes: [...editor.pastes, text] }, character);
+  const lines = content.replace(/\n$/, "").split("\n").length;
+  const size = lines > 1 ? plural(lines, "line") : plural(content.length, "character");
+  return insertRaw({ ...editor, pastes: [...editor.pastes, { content, shown: `[pasted ${size}]` }] }, character);
 }
 
 /** Converts the path of an image to a mention. A terminal pastes the path of a file that is dropped on it. */
@@ -65,16 +75,14 @@ function clean(text: string): string {
 
 /** Returns the text to send, with the full content of every paste. */
 export function wholeText({ text, pastes }: Editor): string {
-  return text.replace(folds, (character) => pastes[indexOfFold(character)] ?? "");
+  return text.replace(folds, (character) => pastes[indexOfFold(character)]?.content ?? "");
 }
 
 /** Returns how a character is shown. */
-export function shownCharacter(grapheme: string, pastes: readonly string[]): string {
+export function shownCharacter(grapheme: string, pastes: readonly Paste[]): string {
   const code = grapheme.codePointAt(0) ?? 0;
   if (code < FIRST_FOLD || code >= FIRST_FOLD + MAX_FOLDS) return grapheme === "\t" ? "  " : grapheme;
-  const content = pastes[code - FIRST_FOLD] ?? "";
-  const lines = content.replace(/\n$/, "").split("\n").length;
-  return lines > 1 ? `[pasted ${lines} lines]` : `[pasted ${content.length} characters]`;
+  return pastes[indexOfFold(grapheme)]?.shown ?? "";
 }
 
 function indexOfFold(character: string): number {
@@ -94,9 +102,11 @@ export function moveWordLeft(editor: Editor): Editor {
 }
 
 export function moveWordRight(editor: Editor): Editor {
-  const { text, cursor } = editor;
-  const [skipped = ""] = /^[^\p{L}\p{N}_]*[\p{L}\p{N}_\p{M}]*/u.exec(text.slice(cursor)) ?? [];
-  return { ...editor, cursor: boundaryAtOrAfter(text, cursor + skipped.length) };
+  const { text } = editor;
+  let end = editor.cursor;
+  while (end < text.length && !letter.test(codePointAt(text, end))) end += codePointAt(text, end).length;
+  while (end < text.length && letterOrMark.test(codePointAt(text, end))) end += codePointAt(text, end).length;
+  return { ...editor, cursor: boundaryAtOrAfter(text, end) };
 }
 
 export function moveHome(editor: Editor): Editor {
@@ -160,26 +170,21 @@ function lineEnd({ text, cursor }: Editor): number {
   return end === -1 ? text.length : end;
 }
 
+const letter = /[\p{L}\p{N}_]/u;
+const letterOrMark = /[\p{L}\p{N}_\p{M}]/u;
+
 function wordStart({ text, cursor }: Editor): number {
-  const [word = ""] = /[\p{L}\p{N}_\p{M}]*[^\p{L}\p{N}_]*$/u.exec(text.slice(0, cursor)) ?? [];
-  return boundaryBefore(text, cursor - word.length + 1);
+  let start = cursor;
+  while (start > 0 && !letter.test(codePointBefore(text, start))) start -= codePointBefore(text, start).length;
+  while (start > 0 && letterOrMark.test(codePointBefore(text, start))) start -= codePointBefore(text, start).length;
+  return boundaryBefore(text, start + 1);
 }
 
-/** Returns the last boundary before an index, or 0. */
-function boundaryBefore(text: string, index: number): number {
-  let at = 0;
-  for (const grapheme of graphemes(text)) {
-    if (at + grapheme.length >= index) return at;
-    at += grapheme.length;
-  }
-  return at;
+function codePointAt(text: string, index: number): string {
+  return String.fromCodePoint(text.codePointAt(index) ?? 0);
 }
 
-function boundaryAtOrAfter(text: string, index: number): number {
-  let at = 0;
-  for (const grapheme of graphemes(text)) {
-    if (at >= index) return at;
-    at += grapheme.length;
-  }
-  return at;
+function codePointBefore(text: string, index: number): string {
+  const pair = index > 1 ? codePointAt(text, index - 2) : "";
+  return pair.length === 2 ? pair : (text[index - 1] ?? "");
 }

@@ -49,8 +49,8 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   /** Number of the call's rows that have been on the screen, counted from the first, and the total number of rows. */
   let read = 0;
   let all = Number.POSITIVE_INFINITY;
-  /** The call and the width to which `read` applies. */
-  let drawn = "";
+  /** The rows of the call to which `read` applies, and what they show. */
+  let drawn: (ShownCall & { readonly body: readonly Row[] }) | undefined;
 
   const isEdited = (): boolean => question.call.inputJson !== options.question.call.inputJson;
   const edited = (): Pick<ApprovalAnswer, "inputJson"> => (isEdited() ? { inputJson: question.call.inputJson } : {});
@@ -136,7 +136,7 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
   function draw({ columns, rows, isCut = false }: Space): Drawing {
     const line = input?.line.draw(columns, Math.max(1, Math.min(MAX_INPUT_ROWS, Math.floor(rows / 2))));
     if (app.isPlain) return line ?? { rows: [] };
-    const body = requestRows(question, { columns, diff });
+    const body = bodyRows({ inputJson: question.call.inputJson, diff, columns });
     const isTight = rows - 3 < FEWEST_ROWS;
     const head = isTight ? [] : [requestHead(question, app.view, { columns, waiting: waiting() })];
     const drawFoot = (): readonly Row[] => line?.rows ?? (isTight ? [] : footRows(columns));
@@ -145,12 +145,6 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
     const isLong = body.length > room;
     page = isLong ? Math.max(0, room - 1) : room;
     all = body.length;
-    const now = `${columns} ${question.call.inputJson} ${diff ?? ""}`;
-    if (drawn !== now) {
-      read = 0;
-      chosen = undefined;
-    }
-    drawn = now;
     // No row is skipped, no matter how quickly keys are pressed.
     offset = Math.max(0, Math.min(offset, read, all - page));
     const shown = body.slice(offset, offset + page);
@@ -162,6 +156,16 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
       rows: [...above, ...drawFoot()],
       cursor: line?.cursor && { row: above.length + line.cursor.row, column: line.cursor.column },
     };
+  }
+
+  /** Returns the rows of the call. If they have changed, they must be read again before the call can be allowed. */
+  function bodyRows(now: ShownCall): readonly Row[] {
+    const isSame = drawn?.inputJson === now.inputJson && drawn.diff === now.diff && drawn.columns === now.columns;
+    if (drawn !== undefined && isSame) return drawn.body;
+    read = 0;
+    chosen = undefined;
+    drawn = { ...now, body: requestRows(question, now) };
+    return drawn.body;
   }
 
   function moreText(): string {
@@ -255,6 +259,12 @@ export function createApprovalLayer(app: App, options: RequestLayerOptions): Lay
       return chosen;
     },
   };
+}
+
+interface ShownCall {
+  readonly inputJson: string;
+  readonly diff: string | undefined;
+  readonly columns: number;
 }
 
 /** Allow once, always allow, edit, deny. */

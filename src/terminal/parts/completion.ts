@@ -105,14 +105,17 @@ export function createCompletion(sources: CompletionSources): Completion {
   };
 }
 
+/** Maximum length of a word that can be completed. Paths are not longer. */
+const MAX_WORD = 4_096;
+
 function wordAt({ text, cursor }: Editor): Word | undefined {
-  const before = text.slice(0, cursor);
-  const command = /^\/[\w:-]*$/.exec(before);
-  if (command !== null) return { kind: "command", from: 0, to: cursor, text: before };
-  const mention = /(?:^|\s)(@[^\s@]*)$/.exec(before)?.[1];
-  return mention === undefined
-    ? undefined
-    : { kind: "mention", from: cursor - mention.length, to: cursor, text: mention };
+  const start = Math.max(0, cursor - MAX_WORD);
+  const before = text.slice(start, cursor);
+  if (start === 0 && /^\/[\w:-]*$/.test(before)) return { kind: "command", from: 0, to: cursor, text: before };
+  const from = start + before.lastIndexOf("@");
+  const mention = text.slice(from, cursor);
+  const isMention = /^@\S*$/.test(mention) && (from === 0 || /\s/.test(text[from - 1] ?? ""));
+  return isMention ? { kind: "mention", from, to: cursor, text: mention } : undefined;
 }
 
 function suggestions({ kind, text }: Word, { commands, agents, files }: CompletionSources): readonly Suggestion[] {

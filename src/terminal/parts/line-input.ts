@@ -27,15 +27,16 @@ export function createLineInput(label: string, text = ""): LineInput {
     draw: (columns, most = MAX_ROWS) => {
       const indent = 2 + widthOf(label);
       width = Math.max(8, columns - indent - 2);
-      const { rows, cursor } = editorRows(editor, width);
+      const around = { above: most - 1, below: most - 1 };
+      const { rows, cursor, hasEarlier, hasLater } = editorRows(editor, { columns: width, ...around });
       const first = Math.max(0, Math.min(cursor.row - Math.floor(most / 2), rows.length - most));
       const shown = rows.slice(first, first + most);
       const isCut = (index: number): boolean =>
-        (index === 0 && first > 0) || (index === most - 1 && first + most < rows.length);
+        (index === 0 && (first > 0 || hasEarlier)) || (index === most - 1 && (first + most < rows.length || hasLater));
       return {
         rows: shown.map((row, index) => [
           span(isCut(index) ? "… " : "  ", "dim"),
-          span(first + index === 0 ? label : " ".repeat(widthOf(label)), "accent"),
+          span(first + index === 0 && !hasEarlier ? label : " ".repeat(widthOf(label)), "accent"),
           span(row),
         ]),
         cursor: { row: cursor.row - first, column: cursor.column + indent },

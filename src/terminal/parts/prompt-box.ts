@@ -83,16 +83,17 @@ export function createPromptBox({ mark, earlier, onPrompt }: PromptBoxOptions): 
       columns = Math.max(8, space.columns - mark.length - 1);
       if (editor.text === "")
         return { rows: [[span(mark, look), span(hint, "dim")]], cursor: { row: 0, column: mark.length } };
-      const { rows, cursor } = editorRows(editor, columns);
-      const first = Math.max(0, Math.min(cursor.row - space.rows + 1, rows.length - space.rows));
-      const shown = rows.slice(first, first + space.rows);
-      const drawn = shown.map(
-        (text, index): Row => [
-          index === 0 && first === 0 ? span(mark, look) : span(index === 0 ? "↑ " : "  ", "dim"),
-          span(text, isActive ? undefined : "dim"),
-        ],
-      );
-      return { rows: drawn, cursor: { row: cursor.row - first, column: cursor.column + mark.length } };
+      const around = space.rows - 1;
+      const { rows, cursor, hasEarlier } = editorRows(editor, { columns, above: around, below: around });
+      const drawn = rows
+        .slice(0, space.rows)
+        .map(
+          (text, index): Row => [
+            index === 0 && !hasEarlier ? span(mark, look) : span(index === 0 ? "↑ " : "  ", "dim"),
+            span(text, isActive ? undefined : "dim"),
+          ],
+        );
+      return { rows: drawn, cursor: { row: cursor.row, column: cursor.column + mark.length } };
     },
     key: (key) => {
       if (key.kind === "key" && (key.name === "up" || key.name === "ctrl-p")) return vertically(-1) || browse(-1);

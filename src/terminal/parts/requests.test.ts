@@ -32,6 +32,24 @@ function stopClock(): { readonly pass: (milliseconds: number) => void } {
   return { pass: (milliseconds) => void vi.setSystemTime(Date.now() + milliseconds) };
 }
 
+it("a request with a long call is not laid out again for each frame", async () => {
+  const clock = stopClock();
+  const content = "line 👍 of a new file\n".repeat(5_000);
+  const terminal = await openTestTerminal();
+  terminal.happen(started());
+  terminal.ask({
+    ...question,
+    call: { callId: "c1", name: "Write", inputJson: JSON.stringify({ file_path: "a.ts", content }) },
+  });
+  await terminal.waitFor("main asks for approval");
+  clock.pass(400);
+  const segment = vi.spyOn(Intl.Segmenter.prototype, "segment");
+  terminal.press("pagedown");
+  expect(terminal.frame()).toContain("line 👍 of a new file");
+  expect(segment.mock.calls.reduce((sum, [text]) => sum + text.length, 0)).toBeLessThan(10_000);
+  segment.mockRestore();
+});
+
 describe("the keys of a request", () => {
   it("are shown as soon as they have an effect, in a row that was free until then", async () => {
     const clock = stopClock();

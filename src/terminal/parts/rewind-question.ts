@@ -1,7 +1,7 @@
 import { plural, showExactly } from "../../lib/index.ts";
 import type { PastPrompt } from "../../protocol/index.ts";
 import type { App } from "../app.ts";
-import { cleanLine, cut } from "../screen/text.ts";
+import { cut, preview } from "../screen/text.ts";
 import { shownPrompt } from "../typed-prompt.ts";
 import { openPicker } from "./picker.ts";
 
@@ -15,7 +15,7 @@ export function askHowToRewind(app: App, prompts: readonly PastPrompt[]): Promis
   const files = [...new Set(prompts.flatMap((prompt) => prompt.files))];
   const commands = [...new Set(prompts.flatMap((prompt) => prompt.commands))];
   if (files.length === 0 && commands.length === 0) return Promise.resolve("restore");
-  const name = cut(cleanLine(shownPrompt(prompts[0]?.text ?? "")), MAX_NAME);
+  const name = cut(preview(shownPrompt(prompts[0]?.text ?? "")), MAX_NAME);
   const [it, is] = files.length === 1 ? ["the file", "it is"] : ["the files", "they are"];
   const stay = listed(commands, "The effects of this command will stay:", "The effects of these commands will stay:");
   return new Promise((resolve) => {

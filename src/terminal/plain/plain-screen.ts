@@ -2,7 +2,7 @@ import { textOf } from "../../protocol/index.ts";
 import type { Drawing, Layer } from "../app.ts";
 import type { MainScreenParts } from "../main-screen.ts";
 import { type Row, span, textOfRow } from "../screen/row.ts";
-import { cleanLine, cut, wrap } from "../screen/text.ts";
+import { cut, preview, wrap } from "../screen/text.ts";
 import { shownPrompt } from "../typed-prompt.ts";
 
 /** The terminal for screen readers: everything is printed once, and only the user's input is drawn. */
@@ -27,7 +27,7 @@ export function createPlainScreen(parts: MainScreenParts): PlainScreen {
   function sentences(top: Layer | undefined): ReadonlyMap<string, string> {
     const { columns } = screen.size;
     const prompt = (content: Parameters<typeof textOf>[0]): string =>
-      cut(cleanLine(shownPrompt(textOf(content))), MAX_PROMPT);
+      cut(preview(shownPrompt(textOf(content))), MAX_PROMPT);
     return new Map([
       ...feed.view.queue.map(({ promptId, content }): [string, string] => [
         promptId,

@@ -1,18 +1,30 @@
 import stringWidth from "string-width";
 import { stripControls } from "../../lib/index.ts";
-import type { Row, Span, Style } from "./row.ts";
+import { graphemes } from "./graphemes.ts";
+import type { Row, Span } from "./row.ts";
 
-const segmenter = new Intl.Segmenter(undefined, { granularity: "grapheme" });
 const plain = /^[ -~]*$/;
-
-/** Splits text into graphemes. */
-export function graphemes(text: string): readonly string[] {
-  return plain.test(text) ? [...text] : Array.from(segmenter.segment(text), ({ segment }) => segment);
-}
 
 /** Returns the number of terminal columns that the text takes up. */
 export function widthOf(text: string): number {
-  return plain.test(text) ? text.length : stringWidth(text);
+  if (plain.test(text)) return text.length;
+  let width = 0;
+  for (const grapheme of graphemes(text)) width += widthOfGrapheme(grapheme);
+  return width;
+}
+
+/** Widths of short graphemes, because computing one takes microseconds. */
+const widths = new Map<string, number>();
+const MAX_WIDTHS = 20_000;
+const MAX_KNOWN_LENGTH = 16;
+
+function widthOfGrapheme(grapheme: string): number {
+  const known = widths.get(grapheme);
+  if (known !== undefined) return known;
+  const width = stringWidth(grapheme);
+  if (widths.size >= MAX_WIDTHS) widths.clear();
+  if (grapheme.length <= MAX_KNOWN_LENGTH) widths.set(grapheme, width);
+  return width;
 }
 
 export function widthOfRow(row: Row): number {
@@ -26,6 +38,15 @@ export function cleanLine(text: string): string {
     .replace(/[\r\n]+/g, " ");
 }
 
+/** Maximum number of characters of a text in a list. */
+const MAX_PREVIEW = 1_000;
+
+/** Makes the beginning of untrusted text safe to show on one line. */
+export function preview(text: string): string {
+  const start = text.trimStart().slice(0, MAX_PREVIEW + 1);
+  return cleanLine(start.length > MAX_PREVIEW ? `${start.slice(0, MAX_PREVIEW)}…` : start);
+}
+
 /** Makes untrusted text safe, and splits it into lines. */
 export function cleanLines(text: string): readonly string[] {
   const lines = stripControls(text.replace(/\r\n?/g, "\n")).split(/[\n\u2028\u2029]/);
@@ -34,14 +55,19 @@ export function cleanLines(text: string): readonly string[] {
 
 /** Cuts text to a number of columns. Text that is too long ends with `…`. */
 export function cut(text: string, columns: number): string {
-  if (widthOf(text) <= columns) return text;
+  if (fits(text, columns)) return text;
   if (columns <= 0) return "";
   return `${startOf(text, columns - 1)}…`;
 }
 
+/** Returns whether the text takes up at most a number of columns, without measuring much more than that. */
+function fits(text: string, columns: number): boolean {
+  return startOf(text, columns).length === text.length;
+}
+
 /** Shortens text that ends with a path, but keeps the file name: `src/…/price.ts`. */
 export function cutPath(text: string, columns: number): string {
-  if (widthOf(text) <= columns) return text;
+  if (fits(text, columns)) return text;
   const name = text.slice(text.lastIndexOf("/"));
   const room = columns - 1 - widthOf(name);
   if (!text.includes("/") || room < 0) return cut(text.includes("/") ? name.slice(1) : text, columns);
@@ -53,28 +79,41 @@ export function cutPath(text: string, columns: number): string {
 
 /** Returns as much of the start of the text as fits. */
 function startOf(text: string, columns: number): string {
+  // The character after the part may combine with its last one.
+  const start = text.slice(0, Math.max(0, columns) + 1);
+  if (plain.test(start)) return start.slice(0, Math.max(0, columns));
   let width = 0;
-  let kept = "";
+  let length = 0;
   for (const grapheme of graphemes(text)) {
-    width += widthOf(grapheme);
+    width += widthOfGrapheme(grapheme);
     if (width > columns) break;
-    kept += grapheme;
+    length += grapheme.length;
+  }
+  return text.slice(0, length);
+}
+
+export function cutRow(row: Row, columns: number): Row {
+  if (rowFits(row, columns)) return row;
+  let left = columns;
+  const kept: Span[] = [];
+  for (const each of row) {
+    // A span that leaves no room for `…` is cut too.
+    if (!fits(each.text, left - 1))
+      return [...kept, { ...each, text: each.isPath ? cutPath(each.text, left) : cut(`${each.text}…`, left) }];
+    kept.push(each);
+    left -= widthOf(each.text);
   }
   return kept;
 }
 
-export function cutRow(row: Row, columns: number): Row {
-  if (widthOfRow(row) <= columns) return row;
+/** Returns whether a row takes up at most a number of columns, without measuring much more than that. */
+export function rowFits(row: Row, columns: number): boolean {
   let left = columns;
-  const kept: Span[] = [];
-  for (const each of row) {
-    const width = widthOf(each.text);
-    if (width >= left && each.isPath) return [...kept, { ...each, text: cutPath(each.text, left) }];
-    if (width >= left) return [...kept, { ...each, text: cut(`${each.text}…`, left) }];
-    kept.push(each);
-    left -= width;
-  }
-  return kept;
+  return row.every(({ text }) => {
+    const isFitting = fits(text, left);
+    if (isFitting) left -= widthOf(text);
+    return isFitting;
+  });
 }
 
 /** Splits a row at a column. A character that is two columns wide stays whole. */
@@ -82,14 +121,13 @@ export function splitRow(row: Row, column: number): readonly [Row, Row] {
   let left = column;
   const before: Span[] = [];
   for (const [index, each] of row.entries()) {
-    const width = widthOf(each.text);
-    if (width > left) {
-      const text = startOf(each.text, left);
+    const text = startOf(each.text, left);
+    if (text.length < each.text.length) {
       const after = [{ ...each, text: each.text.slice(text.length) }, ...row.slice(index + 1)];
       return [[...before, { ...each, text }], after];
     }
     before.push(each);
-    left -= width;
+    left -= widthOf(text);
   }
   return [before, []];
 }
@@ -128,6 +166,7 @@ export interface Wrapping {
 /** Wraps a row between words. A word that is longer than a row is split. */
 export function wrap(row: Row, { columns, first = [], others = first.map(blank) }: Wrapping): readonly Row[] {
   const room = Math.max(1, columns - widthOfRow(first));
+  if (rowFits(row, room)) return [[...first, ...trimmed(row.map(({ text, style }) => ({ text, style })))]];
   const rows: Span[][] = [];
   let line: Span[] = [];
   let width = 0;
@@ -136,24 +175,32 @@ export function wrap(row: Row, { columns, first = [], others = first.map(blank) 
     line = [];
     width = 0;
   };
-  const add = (text: string, style: Style | undefined): void => {
+  const add = ({ text, style }: Span, ownWidth: number): void => {
     const last = line.at(-1);
     if (last !== undefined && last.style === style) line[line.length - 1] = { text: last.text + text, style };
     else line.push({ text, style });
-    width += widthOf(text);
+    width += ownWidth;
   };
   for (const word of words(row)) {
-    const wordWidth = widthOfRow(word);
+    const widths = word.map(({ text }) => widthOf(text));
+    const wordWidth = widths.reduce((sum, each) => sum + each, 0);
     if (width > 0 && width + wordWidth > room && !isBlank(word)) end();
-    for (const { text, style } of word) {
-      if (width + widthOf(text) <= room) {
-        if (width > 0 || rows.length === 0 || text.trim() !== "") add(text, style);
+    for (const [index, each] of word.entries()) {
+      const ownWidth = widths[index] ?? 0;
+      if (width + ownWidth <= room) {
+        if (width > 0 || rows.length === 0 || each.text.trim() !== "") add(each, ownWidth);
         continue;
       }
-      if (text.trim() === "") continue;
-      for (const grapheme of graphemes(text)) {
-        if (width + widthOf(grapheme) > room) end();
-        add(grapheme, style);
+      if (each.text.trim() === "") continue;
+      for (let rest = each.text; rest !== ""; ) {
+        const part = startOf(rest, room - width);
+        if (part === "" && width > 0) end();
+        else {
+          // A character that is wider than a row gets its own row.
+          const text = part || (graphemes(rest).next().value ?? rest);
+          add({ text, style: each.style }, widthOf(text));
+          rest = rest.slice(text.length);
+        }
       }
     }
   }

@@ -4,13 +4,14 @@ import { createPrefixCache, type OpenEntry } from "./cache/prefix-cache.ts";
 import { promptPrefixes } from "./cache/prompt-prefixes.ts";
 import { deliver } from "./deliver.ts";
 import { planFaults } from "./faults.ts";
-import { isObject } from "./json-values.ts";
+import { asObject, isObject } from "./json-values.ts";
 import type { LiveRequest } from "./record-request.ts";
 import { cutsBeforeHeaders, type Rendered, renderError, renderReply } from "./render-reply.ts";
 import { type Choice, type RunningScript, turnOf } from "./script/script.ts";
 import { seededRandom } from "./seeded-random.ts";
 import type { ApiServerOptions, Fault, RecordedRequest, Reply, ScriptContext, Wire } from "./types.ts";
-import { createThinkingLedger } from "./validate/thinking.ts";
+import { rulesOf } from "./validate/model-rules.ts";
+import { controlsBinding, createThinkingLedger, readThinking } from "./validate/thinking.ts";
 import { validateRequest } from "./validate/validate-request.ts";
 import { errorAnswer, faultAnswer } from "./wire/error-answer.ts";
 
@@ -40,6 +41,20 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
     return entry;
   };
 
+  const thinks = ({ wire, model, body }: RecordedRequest): boolean => {
+    if (!(options.thinks ?? !isLight) || wire !== "anthropic" || !rulesOf(model).alwaysThinks) return false;
+    return asObject(asObject(body)["thinking"])["type"] !== "between_tools";
+  };
+
+  const transformationsOf = ({ headers, body }: RecordedRequest) => {
+    if (!controlsBinding(headers["anthropic-beta"])) return undefined;
+    return readThinking(body, ledger).dropped.map(({ path, reason }) => ({
+      type: "thinking_dropped" as const,
+      path,
+      reason,
+    }));
+  };
+
   const refuse = (request: RecordedRequest): Rendered | undefined => {
     const refusal = validates ? validateRequest(request, { options, ledger }) : undefined;
     if (refusal === undefined) return undefined;
@@ -65,8 +80,18 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
       if (answer && attemptFault) choice.release();
       if (answer) return { rendered: renderError(answer, fault) };
       const entry = openCache(request, fault);
-      const salt = saltOf(request);
-      const rendered = renderReply(reply, { request, wire, fault, seed, random, salt, usage: usageOf(request) });
+      const rendered = renderReply(reply, {
+        request,
+        wire,
+        fault,
+        seed,
+        random,
+        salt: saltOf(request),
+        usage: usageOf(request),
+        thinks: thinks(request),
+        prefix: () => readThinking(request.body, ledger).prefix,
+        transformations: transformationsOf(request),
+      });
       if (rendered.incomplete && attemptFault) choice.release();
       if (rendered.message !== undefined) ledger.remember(rendered.message);
       return { rendered, entry };

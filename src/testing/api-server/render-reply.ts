@@ -1,7 +1,7 @@
 import { applyToFrames, applyToMessage } from "./faults.ts";
 import type { Fault, Pacing, RecordedRequest, Reply, Wire } from "./types.ts";
 import type { ErrorAnswer } from "./wire/error-answer.ts";
-import { anthropicBody, anthropicFrames } from "./wire/wire-anthropic.ts";
+import { anthropicBody, anthropicFrames, type InputTransformations } from "./wire/wire-anthropic.ts";
 import { type Frame, type MessageOptions, makeWireMessage, type WireMessage } from "./wire/wire-message.ts";
 import { openaiBody, openaiFrames } from "./wire/wire-openai.ts";
 
@@ -25,14 +25,16 @@ export type RenderContext = {
   random: () => number;
   salt: string;
   usage: MessageOptions["usage"];
+  thinks: boolean;
+  prefix: MessageOptions["prefix"];
+  transformations: InputTransformations | undefined;
 };
 
 export function renderReply(reply: Reply, context: RenderContext): Rendered {
   const { request, wire, fault } = context;
-  const options = { wire, model: request.model, salt: context.salt, seed: context.seed, usage: context.usage };
-  const scripted = makeWireMessage(reply, options);
+  const scripted = makeWireMessage(reply, { ...context, model: request.model });
   const message = fault ? applyToMessage(scripted, fault) : scripted;
-  const frames = framesOf(message, request, wire);
+  const frames = framesOf(message, context);
   const faulty = fault ? applyToFrames(frames, fault, { ...context, streaming: request.streaming }) : frames;
   const settled = settleCut(faulty, fault, context.random);
   return {
@@ -62,10 +64,12 @@ function isCut(fault: Fault | undefined): fault is CutFault {
   return fault?.kind === "hang" || fault?.kind === "close" || fault?.kind === "reset";
 }
 
-function framesOf(message: WireMessage, request: RecordedRequest, wire: Wire): Iterable<Frame> {
-  if (!request.streaming) return [{ text: wire === "anthropic" ? anthropicBody(message) : openaiBody(message) }];
-  if (wire === "anthropic") return anthropicFrames(message);
-  return openaiFrames(message, request.streamsUsage);
+function framesOf(message: WireMessage, { request, wire, transformations }: RenderContext): Iterable<Frame> {
+  if (wire === "openai")
+    return request.streaming ? openaiFrames(message, request.streamsUsage) : [{ text: openaiBody(message) }];
+  return request.streaming
+    ? anthropicFrames(message, transformations)
+    : [{ text: anthropicBody(message, transformations) }];
 }
 
 const leavesIncomplete: ReadonlySet<Fault["kind"]> = new Set([

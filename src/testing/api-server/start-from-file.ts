@@ -38,7 +38,18 @@ async function readScriptFile(path: string): Promise<ApiServerOptions> {
   return { ...options, script: steps ?? { conversations } } as unknown as ApiServerOptions;
 }
 
-const optionKeys = ["seed", "cache", "faults", "record", "apiKey", "requireKey", "models", "validate", "port"];
+const optionKeys = [
+  "seed",
+  "cache",
+  "faults",
+  "record",
+  "apiKey",
+  "requireKey",
+  "models",
+  "validate",
+  "thinks",
+  "port",
+];
 const matcherKeys = [
   "systemContains",
   "firstUserContains",

@@ -32,6 +32,7 @@ export type ToolPart = {
 export type ReplyPart =
   | string
   | { text: Pieces }
+  /** Thinking. Without a signature, the server signs it for this conversation. */
   | { thinking: Pieces; signature?: string }
   | { redactedThinking: string }
   | ToolPart
@@ -267,8 +268,18 @@ export type ApiServerOptions = {
   requireKey?: boolean;
   /** Known models; requests for others are answered with 404. By default every model is known. */
   models?: readonly string[];
-  /** False to disable request validation. */
+  /**
+   * False to disable request validation. Otherwise, requests are checked as the provider checks them for the model that
+   * they name. For example, Claude Fable 5.1, Opus 5.5 and Sonnet 5.5 refuse thinking if anything before it has changed
+   * since the server sent it.
+   */
   validate?: boolean;
+  /**
+   * By default, each reply without scripted thinking begins with a thinking block without text if the model always
+   * thinks (Claude Fable 5.1, Opus 5.5, Sonnet 5.5 and later), as in the provider's responses. False, or a light
+   * recording, leaves these blocks out.
+   */
+  thinks?: boolean;
   port?: number;
   /** Clock in milliseconds, used for times in records and the lifetime of cache entries. */
   now?: () => number;

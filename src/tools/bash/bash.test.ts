@@ -71,7 +71,8 @@ describe("Bash", () => {
 
   it("reassembles characters that arrive in pieces, on both streams at once", async () => {
     const { text } = await bash("printf '\\xe2\\x82'; sleep 0.05; printf 'é' >&2; sleep 0.05; printf '\\xac'");
-    expect(text).toBe("é€");
+    // On a busy machine, the end of the first stream can be read before the second stream.
+    expect(["é€", "€é"]).toContain(text);
   });
 
   it("keeps the last state of a redrawn line, and no escape sequences", async () => {

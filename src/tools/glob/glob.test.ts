@@ -2,7 +2,8 @@ import { execFileSync } from "node:child_process";
 import { chmodSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { canDropPrivileges, createUnprivilegedRipgrep } from "../ripgrep/unprivileged-ripgrep.test-support.ts";
+import { needsModes } from "../../testing/needs.test-support.ts";
+import { createUnprivilegedRipgrep } from "../ripgrep/unprivileged-ripgrep.test-support.ts";
 import { testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
 import { createGlobTool, fixedDirectory } from "./glob.ts";
@@ -86,7 +87,7 @@ describe("Glob", () => {
     outside.remove();
   });
 
-  it.runIf(canDropPrivileges)("names directories that can't be read", async () => {
+  it("names directories that can't be read", needsModes, async () => {
     put("a.ts", "locked/b.ts");
     chmodSync(join(place.root, "locked"), 0o000);
     const tool = createGlobTool({ workspace: place.workspace, ripgrep: createUnprivilegedRipgrep(place.root) });

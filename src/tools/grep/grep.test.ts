@@ -1,8 +1,9 @@
 import { chmodSync, mkdirSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, vi } from "vitest";
+import { needsModes } from "../../testing/needs.test-support.ts";
 import { createLocalWorkspace } from "../../workspace/index.ts";
-import { canDropPrivileges, createUnprivilegedRipgrep } from "../ripgrep/unprivileged-ripgrep.test-support.ts";
+import { createUnprivilegedRipgrep } from "../ripgrep/unprivileged-ripgrep.test-support.ts";
 import { createTestTexts } from "../shared/test-texts.test-support.ts";
 import { testContext } from "../shared/tool-context.test-support.ts";
 import { callTool, createToolPlace, type ToolPlace, textOfOutput } from "../shared/tool-place.test-support.ts";
@@ -163,7 +164,7 @@ describe("Grep", () => {
     expect(text).toBe("notes.md");
   });
 
-  describe.runIf(canDropPrivileges)("if files can't be read,", () => {
+  describe("if files can't be read,", needsModes, () => {
     const note =
       "[Results are incomplete. Could not search: locked (Permission denied), src/b.js (Permission denied).]";
     const search = async (input: Record<string, string | number>, context = testContext()) => {

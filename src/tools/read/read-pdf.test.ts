@@ -1,6 +1,10 @@
-import { spawnSync } from "node:child_process";
-import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { mkdirSync, writeFileSync } from "node:fs";
+import { join } from "node:path";
+import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { SpawnOptions } from "../../ports/index.ts";
+import { needs } from "../../testing/needs.test-support.ts";
+import { createLocalWorkspace } from "../../workspace/index.ts";
+import { createSandboxPlace, needsSandbox } from "../../workspace/sandbox/sandbox.test-support.ts";
 import {
   callTool,
   createToolPlace,
@@ -9,9 +13,6 @@ import {
   toolContext,
 } from "../shared/tool-place.test-support.ts";
 import { createReadTool } from "./read.ts";
-
-const hasPdfToText = spawnSync("pdftotext", ["-v"]).error === undefined;
-if (!hasPdfToText) process.stderr.write("pdftotext is not installed, so tests that read PDF documents are skipped.\n");
 
 let place: ToolPlace;
 beforeEach(() => {
@@ -23,7 +24,7 @@ const read = (input: Record<string, string | number>, context = toolContext()) =
   callTool(createReadTool(place), { file_path: "a.pdf", ...input }, context);
 const textOf = async (input: Record<string, string | number> = {}) => textOfOutput(await read(input));
 
-describe.runIf(hasPdfToText)("Read, given a PDF document,", () => {
+describe("Read, given a PDF document,", needs("pdftotext"), () => {
   it("shows the text page by page", async () => {
     place.put("a.pdf", pdf(["First things", "Second things"]));
     expect(await textOf()).toBe("1\t[Page 1]\n2\tFirst things\n3\t[Page 2]\n4\tSecond things\n");
@@ -77,6 +78,20 @@ describe("Read, given a PDF document but no pdftotext,", () => {
     place.put("a.pdf", pdf(["one"]));
     const output = await callTool(createReadTool({ ...place, workspace }), { file_path: "a.pdf" });
     expect(textOfOutput(output)).toContain("pdftotext is not installed.");
+  });
+
+  it("says the same in the sandbox, whether directories of PATH are missing or locked", needsSandbox, async () => {
+    const confined = createSandboxPlace();
+    onTestFinished(() => confined.remove());
+    const { root, sandbox } = confined;
+    writeFileSync(join(root, "a.pdf"), pdf(["one"]));
+    mkdirSync(join(root, "locked"), { mode: 0 });
+    for (const directory of ["missing", "locked"]) {
+      const environment = { PATH: join(root, directory) };
+      const workspace = createLocalWorkspace({ root, environment, sandbox });
+      const output = await callTool(createReadTool({ ...place, workspace }), { file_path: "a.pdf" });
+      expect(textOfOutput(output)).toContain("pdftotext is not installed.");
+    }
   });
 });
 

@@ -104,7 +104,10 @@ async function extractText(
   return { problem: complaint.trim().split("\n")[0] || "The file is damaged or has no such pages." };
 }
 
-/** Returns whether the sandbox could not find the program. */
+/**
+ * Returns whether the sandbox could not start the program. A shell there reports that with code 126 or 127, which
+ * pdftotext does not use, and bubblewrap itself with a message.
+ */
 function isMissing(code: number | null, complaint: string): boolean {
-  return code !== 0 && /execvp pdftotext: No such file/.test(complaint);
+  return code === 126 || code === 127 || (code !== 0 && complaint.startsWith("bwrap: execvp pdftotext:"));
 }

@@ -36,6 +36,7 @@ export async function locate(
 
 /** Returns the path relative to the workspace if it is inside, otherwise the absolute path. */
 export function nameFor(real: string, root: string): string {
+  if (real.startsWith(root + sep)) return real.slice(root.length + sep.length);
   const inside = relative(root, real);
   if (inside === "") return ".";
   return inside === ".." || inside.startsWith(`..${sep}`) || isAbsolute(inside) ? real : inside;

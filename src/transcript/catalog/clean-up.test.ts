@@ -1,7 +1,8 @@
-import { existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
+import { chmodSync, existsSync, mkdirSync, readdirSync, renameSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import type { DurableEvent } from "../../protocol/index.ts";
+import { isRoot, needs } from "../../testing/needs.test-support.ts";
 import { conversation, day, longAgo, pathsOf, runEnded, start, touch } from "../journal/conversation.test-support.ts";
 import { testPlace } from "../journal/session.test-support.ts";
 import { openTranscript } from "../journal/transcript.ts";
@@ -71,6 +72,31 @@ describe("clean-up", () => {
       finished: true,
     });
   });
+
+  it(
+    "deletes directories that their owner can't enter or change",
+    needs("a user other than root", !isRoot),
+    async () => {
+      const place = testPlace();
+      const { home } = place;
+      const lockDirectories = (session: string): void => {
+        const module = join(session, "scratch/module");
+        mkdirSync(join(module, "locked"), { recursive: true });
+        writeFileSync(join(module, "file"), "");
+        chmodSync(join(module, "locked"), 0);
+        chmodSync(module, 0o500);
+      };
+      for (const id of ["old", "interrupted"]) {
+        await conversation(place, { id });
+        touch(place, id, longAgo);
+        lockDirectories(pathsOf(place, id).directory);
+      }
+      const { transcript, deleted, projectDirectory } = pathsOf(place, "interrupted");
+      renameSync(transcript, deleted);
+      expect(cleanUp({ home, days: 30, now: longAgo + 31 * day })).toMatchObject({ removed: ["old"], kept: [] });
+      expect(readdirSync(projectDirectory)).toEqual([]);
+    },
+  );
 
   it("leaves the rest for the next clean-up when time runs out", async () => {
     const place = testPlace();

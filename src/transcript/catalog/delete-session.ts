@@ -1,6 +1,6 @@
 import { existsSync, renameSync, rmSync } from "node:fs";
 import { basename, join } from "node:path";
-import { errorCode, type FileLock, lockOwner, UserError } from "../../lib/index.ts";
+import { deleteTreeSync, errorCode, type FileLock, lockOwner, UserError } from "../../lib/index.ts";
 import { lockSession } from "../session-lock.ts";
 import { isSessionId, listNames, projectsDirectory, type SessionPaths, sessionPaths } from "../session-paths.ts";
 import type { SessionPlace } from "./list-sessions.ts";
@@ -31,7 +31,7 @@ export function sweepDeleted(place: Omit<SessionPlace, "sessionId">): void {
   for (const name of listNames(directory)) {
     const isLeft =
       name.startsWith(PREFIX) || (isSessionId(name) && existsSync(sessionPaths({ ...place, sessionId: name }).deleted));
-    if (isLeft) rmSync(join(directory, name), { recursive: true, force: true });
+    if (isLeft) deleteTreeSync(join(directory, name));
   }
 }
 
@@ -45,9 +45,9 @@ function remove({ transcript, directory, deleted, projectDirectory }: SessionPat
   }
   if (existsSync(transcript)) renameSync(transcript, deleted);
   const gone = join(projectDirectory, `${PREFIX}${basename(directory)}`);
-  rmSync(gone, { recursive: true, force: true });
+  deleteTreeSync(gone);
   renameSync(directory, gone);
-  rmSync(gone, { recursive: true, force: true });
+  deleteTreeSync(gone);
 }
 
 /**

@@ -4,6 +4,7 @@ import { errorCode, FileCache, lockOwner, parseJsonLines } from "../../lib/index
 import {
   type EndReason,
   type EventOf,
+  isUnfinished,
   type Line,
   MAIN_AGENT,
   type Outcome,
@@ -197,7 +198,7 @@ export function hasUnfinishedRun(path: string): boolean {
   return [MAIN_AGENT, ...agentIds(paths)].some((agentId) => {
     const { head, tail } = readEnds(agentPath(paths, agentId));
     const end = lastEnd(tail);
-    if (end !== undefined) return end.reason === "parked" || end.reason === "process_lost";
+    if (end !== undefined) return isUnfinished(end);
     return runStartedIn(tail) !== undefined || runStartedIn(head) !== undefined;
   });
 }

@@ -1,4 +1,4 @@
-import { closeSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
+import { closeSync, existsSync, fsyncSync, openSync, readFileSync, truncateSync, writeSync } from "node:fs";
 import { dirname } from "node:path";
 import { errorCode } from "../../lib/index.ts";
 import type { Checkpoint, Clock, NewCheckpoint } from "../../ports/index.ts";
@@ -72,7 +72,8 @@ export function loadAgentLog(
   checkpointPath?: string,
 ): { log: AgentLog; problems: readonly Problem[] } {
   const log = newAgentLog(agentId, path);
-  const bytes = readIfExists(path);
+  // Most agents are new, and an exception for each of them would be slow.
+  const bytes = existsSync(path) ? readIfExists(path) : undefined;
   if (bytes === undefined) return { log, problems: [] };
   const kept = checkpointPath === undefined ? undefined : readCheckpoint(checkpointPath, bytes);
   const newer = kept && parseTranscript(bytes.subarray(kept.size), path, { before: kept.lines });

@@ -2,6 +2,7 @@ import { appendFileSync, existsSync, mkdirSync, readFileSync, rmSync, symlinkSyn
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { AppendError, openAppendFile } from "../../lib/index.ts";
+import { needs } from "../../testing/needs.test-support.ts";
 import type { Trouble } from "./disk-retry.ts";
 import type { OpenAppendFile } from "./open-files.ts";
 import { messagesOf, notice, notices, testPlace } from "./session.test-support.ts";
@@ -98,7 +99,7 @@ describe("a full disk", () => {
     await session.close();
   });
 
-  it.runIf(existsSync("/dev/full"))("delays writing even if the file can't be truncated", async () => {
+  it("delays writing even if the file can't be truncated", needs("/dev/full", existsSync("/dev/full")), async () => {
     const place = testPlace();
     let path = "";
     const session = await createTranscript({

@@ -195,6 +195,7 @@ const requiredFields: { readonly [T in DurableEvent["type"]]?: { readonly [F in 
   "tool.ended": { callId: "text", name: "text", result: "content" },
   "conversation.compacted": { summary: "text", kept: "number" },
   "conversation.rewound": { line: "text" },
+  "thinking.dropped": { serializer: "number" },
   "notice.raised": { code: "text", message: "text" },
   "run.ended": { runId: "text", reason: "text", text: "text", usage: "object", facts: "object" },
   "acceptance.checked": { runId: "text" },

@@ -4,6 +4,7 @@ import { createServer } from "node:net";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
+import { isLinux, needs } from "../../testing/needs.test-support.ts";
 import { readRegularFile } from "./read-regular-file.ts";
 
 let root: string;
@@ -70,7 +71,7 @@ describe("readRegularFile", () => {
     expect(await codeOf(place("alias/f"))).toBe("moved");
   });
 
-  it.runIf(process.platform === "linux")("reads files of unknown size, up to the limit", async () => {
+  it("reads files of unknown size, up to the limit", needs("Linux", isLinux), async () => {
     const result = await readRegularFile("/proc/self/status".replace("self", String(process.pid)), {
       maxBytes: 100_000,
     });
@@ -78,7 +79,7 @@ describe("readRegularFile", () => {
     expect(await codeOf(`/proc/${process.pid}/status`, 10)).toBe("too_large");
   });
 
-  it.runIf(process.platform === "linux")("leaves no descriptor open", async () => {
+  it("leaves no descriptor open", needs("Linux", isLinux), async () => {
     const count = () => readdirSync("/proc/self/fd").length;
     const path = place("f", Buffer.alloc(300_000));
     await codeOf(path, 400_000);

@@ -64,6 +64,19 @@ describe("resolvePath", () => {
     }
   });
 
+  it("recognizes paths that lead to the workspace through a symlink outside it", () => {
+    symlinkSync(root, join(outside, "alias"));
+    symlinkSync(outside, join(root, "out"));
+    symlinkSync("src", join(root, "linked"));
+    const under = (path: string) => at(join(outside, "alias", path)).inWorkspace;
+    expect(under("src/a.ts")).toBe(join(root, "src/a.ts"));
+    expect(under("linked/new.ts")).toBe(join(root, "linked/new.ts"));
+    expect(under("out/alias/src/a.ts")).toBe(join(root, "out/alias/src/a.ts"));
+    expect(under("")).toBe(root);
+    for (const path of ["src/a.ts", "linked/a.ts", "out/x", join(outside, "x"), `${root}-other/x`, "/"])
+      expect(at(path).inWorkspace, path).toBeUndefined();
+  });
+
   it("treats paths below a file as missing", () => {
     expect(at("src/a.ts/x")).toMatchObject({ real: join(root, "src/a.ts/x"), kind: "missing" });
   });

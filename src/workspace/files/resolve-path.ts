@@ -1,5 +1,6 @@
 import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
+import { isWithin } from "../../lib/index.ts";
 import type { ResolvedPath } from "../../protocol/index.ts";
 import { codeOf, kindOf } from "./file-stat.ts";
 
@@ -13,7 +14,24 @@ const MAX_LINKS = 40;
 export function resolvePath(requested: string, place: { readonly root: string; readonly home: string }): ResolvedPath {
   const absolute = resolve(place.root, expandHome(requested, place.home));
   const found = requested === "" || hasControls(requested) ? undefined : followLinks(absolute, MAX_LINKS);
-  return { requested, absolute, ...(found ?? { real: "", kind: "other" }) };
+  if (found === undefined) return { requested, absolute, real: "", kind: "other" };
+  const isPlain = found.real === absolute || isWithin(absolute, place.root);
+  return { requested, absolute, ...found, inWorkspace: isPlain ? undefined : pathInWorkspace(absolute, place.root) };
+}
+
+/** Replaces the part of a path that leads to the workspace's root through symlinks. */
+function pathInWorkspace(absolute: string, root: string): string | undefined {
+  for (let end = absolute.indexOf("/", 1); end !== -1; end = absolute.indexOf("/", end + 1))
+    if (realPath(absolute.slice(0, end)) === root) return root + absolute.slice(end);
+  return realPath(absolute) === root ? root : undefined;
+}
+
+function realPath(path: string): string | undefined {
+  try {
+    return realpathSync.native(path);
+  } catch {
+    return undefined;
+  }
 }
 
 export function hasControls(path: string): boolean {

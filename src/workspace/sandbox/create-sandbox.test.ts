@@ -4,9 +4,9 @@ import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { RunningProcess } from "../../ports/index.ts";
 import { createSandbox } from "./create-sandbox.ts";
-import { createSandboxPlace, hasSandbox, type SandboxPlace } from "./sandbox.test-support.ts";
+import { createSandboxPlace, needsSandbox, type SandboxPlace } from "./sandbox.test-support.ts";
 
-describe.runIf(hasSandbox)("commands in a session", () => {
+describe("commands in a session", needsSandbox, () => {
   let place: SandboxPlace;
   beforeEach(() => {
     place = createSandboxPlace();
@@ -85,14 +85,14 @@ describe.runIf(hasSandbox)("commands in a session", () => {
     const pid = holder();
     expect(existsSync(`/proc/${pid}`)).toBe(true);
     await place.sandbox.close();
-    await expect.poll(() => existsSync(`/proc/${pid}`), { timeout: 15_000 }).toBe(false);
+    await expect.poll(() => existsSync(`/proc/${pid}`)).toBe(false);
   });
 
   it("continue after the process that keeps their network open was killed", async () => {
     expect(await place.run("true")).toMatchObject({ code: 0 });
     process.kill(holder(), "SIGKILL");
     const runs = async () => (await place.run("true").catch(() => ({ code: 1 }))).code;
-    await expect.poll(runs, { timeout: 15_000 }).toBe(0);
+    await expect.poll(runs).toBe(0);
   });
 });
 

@@ -3,7 +3,7 @@ import type { AddressInfo } from "node:net";
 import { connect } from "node:net";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import { type DomainProxy, isAllowed, openDomainProxy } from "./domain-proxy.ts";
-import { createSandboxPlace, hasSandbox } from "./sandbox.test-support.ts";
+import { createSandboxPlace, needsSandbox } from "./sandbox.test-support.ts";
 
 describe("domains", () => {
   it.each([
@@ -62,7 +62,7 @@ describe("the proxy", () => {
     expect(answer).toEqual({ status: 403, text: expect.stringContaining("a loopback address") });
   });
 
-  it.runIf(hasSandbox)("is the only thing that commands can reach", async () => {
+  it("is the only thing that commands can reach", needsSandbox, async () => {
     const place = createSandboxPlace({ domains: ["127.0.0.1"] });
     const reach = (options: string) => `curl -s ${options} http://127.0.0.1:${port}/in; echo " $?"`;
     const { output } = await place.run(`${reach("--noproxy ''")}; ${reach("")}; curl -s http://example.com/`);

@@ -17,7 +17,7 @@ import { tmpdir } from "node:os";
 import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished } from "vitest";
 import type { SandboxOptions } from "./create-sandbox.ts";
-import { createSandboxPlace, hasSandbox, type SandboxPlace } from "./sandbox.test-support.ts";
+import { createSandboxPlace, needsSandbox, type SandboxPlace } from "./sandbox.test-support.ts";
 
 let place: SandboxPlace;
 beforeEach(() => {
@@ -25,7 +25,7 @@ beforeEach(() => {
 });
 afterEach(() => place.remove());
 
-describe.runIf(hasSandbox)("files", () => {
+describe("files", needsSandbox, () => {
   it("can be written in the workspace and in the temporary directory, under either name", async () => {
     const { code, output } = await place.run('echo 1 > a && echo 2 > "$TMPDIR/b" && echo 3 > /tmp/c && mktemp');
     expect({ code, output }).toMatchObject({ code: 0, output: expect.stringContaining(`${place.scratch}/tmp.`) });
@@ -79,7 +79,7 @@ describe.runIf(hasSandbox)("files", () => {
   });
 });
 
-describe.runIf(hasSandbox)("files that control programs outside the sandbox", () => {
+describe("files that control programs outside the sandbox", needsSandbox, () => {
   beforeEach(() => {
     execFileSync("git", ["init", "-q", place.root]);
     mkdirSync(join(place.root, ".claude"));
@@ -194,7 +194,7 @@ describe.runIf(hasSandbox)("files that control programs outside the sandbox", ()
   });
 });
 
-describe.runIf(hasSandbox)("a workspace inside a repository", () => {
+describe("a workspace inside a repository", needsSandbox, () => {
   const who = ["-c", "user.name=a", "-c", "user.email=a@b.c"];
 
   /** Creates a repository with one commit in the parent directory of the workspace. */
@@ -268,7 +268,7 @@ describe.runIf(hasSandbox)("a workspace inside a repository", () => {
   });
 });
 
-describe.runIf(hasSandbox)("other processes and hosts", () => {
+describe("other processes and hosts", needsSandbox, () => {
   it("can't be reached over the network", async () => {
     const server = createServer((socket) => socket.end("SECRET"));
     await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));

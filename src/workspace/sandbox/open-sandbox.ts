@@ -1,7 +1,6 @@
 import { spawn } from "node:child_process";
-import { accessSync, constants, mkdirSync } from "node:fs";
+import { accessSync, constants, existsSync, mkdirSync } from "node:fs";
 import { platform } from "node:os";
-import { join } from "node:path";
 import { describeError } from "../../lib/index.ts";
 import {
   type ConfinedCommand,
@@ -145,10 +144,12 @@ function tryCommand(program: string, args: readonly string[]): Promise<string | 
 const directories = ["/usr/bin", "/bin", "/usr/local/bin", "/run/wrappers/bin", "/run/current-system/sw/bin"];
 
 function findProgram(name: string): string | undefined {
-  return directories.map((directory) => join(directory, name)).find(isExecutable);
+  return directories.map((directory) => `${directory}/${name}`).find(isExecutable);
 }
 
 function isExecutable(path: string): boolean {
+  // Every agent's environment depends on this, and an exception for each missing file would be slow.
+  if (!existsSync(path)) return false;
   try {
     accessSync(path, constants.X_OK);
     return true;

@@ -1,7 +1,9 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { join } from "node:path";
+import { deleteTree } from "../../lib/index.ts";
 import type { ReadOnlyView, Workspace } from "../../ports/index.ts";
+import { needs } from "../../testing/needs.test-support.ts";
 import { createLocalWorkspace } from "../local-workspace.ts";
 import { createSandbox, type Sandbox, type SandboxOptions } from "./create-sandbox.ts";
 
@@ -55,7 +57,7 @@ export function createSandboxPlace(own: Partial<SandboxOptions> = {}, parent = "
     read: (command, view) => run(workspace, { command, readsOnly: { visible: [], hidden: [], ...view } }),
     async remove() {
       await sandbox.close();
-      rmSync(top, { recursive: true, force: true });
+      await deleteTree(top);
     },
   };
 }
@@ -91,7 +93,8 @@ const state = await probe.ready();
 await probe.close();
 rmSync(join(tmpdir(), `sandbox-probe-${process.pid}`), { recursive: true, force: true });
 
-/** Returns whether the sandbox tests can run here; prints a message if not. */
-export const hasSandbox = state.kind === "on";
-if (state.kind !== "on")
-  process.stderr.write(`\nSKIPPED: the sandbox tests, because there is no sandbox: ${state.reason}.\n`);
+/** Options for tests that run commands in the sandbox. */
+export const needsSandbox = needs(
+  state.kind === "on" ? "a sandbox" : `a sandbox (${state.reason})`,
+  state.kind === "on",
+);

@@ -1,5 +1,6 @@
 import { describe, expect, it, onTestFinished } from "vitest";
-import { createSandboxPlace, hasSandbox } from "./sandbox.test-support.ts";
+import { needs } from "../../testing/needs.test-support.ts";
+import { createSandboxPlace, needsSandbox } from "./sandbox.test-support.ts";
 import { seccompFilter } from "./seccomp-filter.ts";
 
 const ALLOWED = 0x7fff_0000;
@@ -63,8 +64,9 @@ describe.each([
 describe("the filter for this machine", () => {
   it("is absent for an unknown architecture", () => expect(seccompFilter("riscv64")).toBeUndefined());
 
-  it.runIf(hasSandbox && process.arch === "x64").each(["run", "read"] as const)(
+  it.each(["run", "read"] as const)(
     "applies to commands (%s)",
+    { ...needs("an x64 processor", process.arch === "x64"), ...needsSandbox },
     async (profile) => {
       const place = createSandboxPlace();
       onTestFinished(() => place.remove());

@@ -16,7 +16,8 @@ import {
 import { dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it, onTestFinished, vi } from "vitest";
 import { bundleProgram } from "../../testing/bundle-program.test-support.ts";
-import { createSandboxPlace, hasSandbox, type Ran, type SandboxPlace } from "./sandbox.test-support.ts";
+import { needs } from "../../testing/needs.test-support.ts";
+import { createSandboxPlace, needsSandbox, type Ran, type SandboxPlace } from "./sandbox.test-support.ts";
 import { checkInterrupted } from "./watch-paths.ts";
 
 let place: SandboxPlace;
@@ -38,7 +39,7 @@ async function start(command: string): Promise<{ readonly ran: Promise<Ran> }> {
 }
 const isThere = (path: string): boolean => lstatSync(path, { throwIfNoEntry: false }) !== undefined;
 
-describe.runIf(hasSandbox)("protected files that a tool writes while a command runs", () => {
+describe("protected files that a tool writes while a command runs", needsSandbox, () => {
   it.each([
     ["another file", ".agents/a.md", "echo x > .agents/evil.md", ".agents/evil.md"],
     ["another hook", ".git/hooks/pre-push", "echo x > .git/hooks/pre-commit", ".git/hooks/pre-commit"],
@@ -68,7 +69,7 @@ describe.runIf(hasSandbox)("protected files that a tool writes while a command r
   });
 });
 
-describe.runIf(hasSandbox)("symlinks at protected paths", () => {
+describe("symlinks at protected paths", needsSandbox, () => {
   const link = (target: string, name: string): void => {
     mkdirSync(dirname(at(name)), { recursive: true });
     symlinkSync(target, at(name));
@@ -142,7 +143,10 @@ describe.runIf(hasSandbox)("symlinks at protected paths", () => {
   });
 });
 
-describe.runIf(hasSandbox && existsSync("/dev/shm"))("with the state directory on another file system", () => {
+describe("with the state directory on another file system", {
+  ...needs("/dev/shm", existsSync("/dev/shm")),
+  ...needsSandbox,
+}, () => {
   it.each([
     [".git/hooks", "mkdir .git/hooks && mkfifo .git/hooks/pre-commit && echo x > .git/hooks/pre-push"],
     [".agents", "mkdir .agents && truncate -s 40G .agents/big && chmod 0 .agents"],
@@ -164,7 +168,7 @@ describe.runIf(hasSandbox && existsSync("/dev/shm"))("with the state directory o
   });
 });
 
-describe.runIf(hasSandbox)("after a session was killed,", () => {
+describe("after a session was killed,", needsSandbox, () => {
   it("the next session moves aside files that its commands created, but not files that Retinue wrote", async () => {
     const state = join(place.top, "state");
     mkdirSync(state, { recursive: true });

@@ -1,10 +1,10 @@
 import { type Dirent, readdirSync, realpathSync, rmdirSync, rmSync } from "node:fs";
 import { join } from "node:path";
-import { describeError, errorCode } from "../../lib/index.ts";
+import { deleteTree, describeError, errorCode } from "../../lib/index.ts";
 import { examineWorktree, type WorktreeState } from "./examine-worktree.ts";
 import type { Environment } from "./git.ts";
 import { isInUse, readRecord, type WorktreeRecord } from "./record.ts";
-import { deleteTree, removeWorktree } from "./remove-worktree.ts";
+import { removeWorktree } from "./remove-worktree.ts";
 
 export interface ListedWorktree {
   readonly path: string;

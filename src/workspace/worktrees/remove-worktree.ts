@@ -1,7 +1,6 @@
 import { existsSync } from "node:fs";
-import { chmod, lstat, readdir, rename, rm } from "node:fs/promises";
-import { join } from "node:path";
-import { describeError, errorCode } from "../../lib/index.ts";
+import { rename, rm } from "node:fs/promises";
+import { deleteTree, describeError, errorCode } from "../../lib/index.ts";
 import { describeState, examineWorktree } from "./examine-worktree.ts";
 import { askGit, type Environment } from "./git.ts";
 import { baselinePath, readRecord, recordPath, trashPath, type WorktreeRecord, writeRecord } from "./record.ts";
@@ -36,25 +35,6 @@ export async function removeWorktree(record: WorktreeRecord, { environment, tip 
   await deleteTree(trashPath(path));
   await rm(baselinePath(path), { force: true });
   await rm(recordPath(path), { force: true });
-}
-
-/** Deletes a directory tree, including read-only directories, such as those in package caches. */
-export async function deleteTree(path: string): Promise<void> {
-  try {
-    await rm(path, { recursive: true, force: true });
-  } catch (error) {
-    if (!["EACCES", "EPERM", "ENOTEMPTY"].includes(errorCode(error) ?? "")) throw error;
-    await makeWritable(path);
-    await rm(path, { recursive: true, force: true });
-  }
-}
-
-async function makeWritable(directory: string): Promise<void> {
-  if (!(await lstat(directory)).isDirectory()) return;
-  await chmod(directory, 0o700);
-  for (const entry of await readdir(directory, { withFileTypes: true })) {
-    if (entry.isDirectory()) await makeWritable(join(directory, entry.name));
-  }
 }
 
 export type SettledWorktree =

@@ -68,7 +68,7 @@ function renderContent(line: Line, target: string): string {
     case "plan.entered":
       return "  (plan mode: from here on, the agent only reads)";
     case "plan.left":
-      return "  (plan mode ended)";
+      return `  (plan mode ended${line.mode === undefined ? "" : `, permission mode: ${line.mode}`})`;
     case "mode.changed":
       return `  (permission mode: ${line.mode})`;
     case "notices.delivered":

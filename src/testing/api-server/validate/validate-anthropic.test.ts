@@ -15,7 +15,7 @@ const mark = { cache_control: { type: "ephemeral" } };
 
 function check(body: Body): string | undefined {
   const whole = { model: "m", max_tokens: 10_000, messages: [user(text("Hi"))], ...body };
-  return validateAnthropic(whole, createThinkingLedger(1));
+  return validateAnthropic(whole, { ledger: createThinkingLedger(1), controls: false });
 }
 
 const talk = (...messages: unknown[]) => ({ messages: [user(text("Hi")), ...messages] });

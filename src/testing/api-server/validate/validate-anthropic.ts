@@ -9,13 +9,16 @@ import {
   demandText,
   firstProblem,
 } from "./check.ts";
-import { checkThinkingParameters, checkThinkingReturned, type ThinkingLedger } from "./thinking.ts";
+import { checkThinkingBound, checkThinkingParameters, checkThinkingReturned, type ThinkingLedger } from "./thinking.ts";
 
 /**
  * Returns why the provider would reject a request, with the position in the body; undefined if it would accept the
- * request.
+ * request. `controls`: the request has the beta header for controlling bound thinking.
  */
-export function validateAnthropic(body: unknown, ledger: ThinkingLedger): string | undefined {
+export function validateAnthropic(
+  body: unknown,
+  { ledger, controls }: { ledger: ThinkingLedger; controls: boolean },
+): string | undefined {
   return firstProblem(() => {
     const request = demandObject(body, "body");
     demandKeys(request, "", requestKeys);
@@ -25,10 +28,11 @@ export function validateAnthropic(body: unknown, ledger: ThinkingLedger): string
     checkOutputConfig(request["output_config"]);
     checkSystem(request["system"]);
     const messages = checkMessages(request["messages"], ledger);
-    checkThinkingParameters(request);
+    checkThinkingParameters(request, { controls });
     checkCacheMarks(request);
     checkToolPairs(messages);
     checkThinkingReturned(messages, { request, ledger });
+    checkThinkingBound(request, { ledger, controls });
   });
 }
 
@@ -71,12 +75,16 @@ function checkOutputConfig(value: unknown): void {
   if (value === undefined) return;
   const config = demandObject(value, "output_config");
   demandKeys(config, "output_config", ["effort", "format", "task_budget"]);
+  const { effort } = config;
+  demand(effort === undefined || efforts.includes(String(effort)), `output_config.effort: should be one of ${efforts}`);
   if (config["format"] === undefined) return;
   const format = demandObject(config["format"], "output_config.format");
   demandKeys(format, "output_config.format", ["type", "schema"]);
   demand(format["type"] === "json_schema", "output_config.format.type: Input should be 'json_schema'");
   checkAnswerSchema(format["schema"], { where: "output_config.format.schema", everythingRequired: false });
 }
+
+const efforts = ["low", "medium", "high", "xhigh", "max"];
 
 function checkTools(request: JsonObject): void {
   const names = new Set<string>();

@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { ApiServerOptions, RecordedRequest, Wire } from "../types.ts";
 import { type ErrorAnswer, errorAnswer } from "../wire/error-answer.ts";
-import type { ThinkingLedger } from "./thinking.ts";
+import { controlsBinding, type ThinkingLedger } from "./thinking.ts";
 import { validateAnthropic } from "./validate-anthropic.ts";
 import { validateOpenai } from "./validate-openai.ts";
 
@@ -24,7 +24,9 @@ export function validateRequest(
   }
   const json = jsonProblem(request);
   if (json !== undefined) return refuse(400, json);
-  const problem = wire === "anthropic" ? validateAnthropic(request.body, ledger) : validateOpenai(request.body);
+  const controls = controlsBinding(request.headers["anthropic-beta"]);
+  const problem =
+    wire === "anthropic" ? validateAnthropic(request.body, { ledger, controls }) : validateOpenai(request.body);
   if (problem !== undefined) return refuse(400, problem);
   if (options.models !== undefined && !options.models.includes(request.model)) {
     return refuse(404, `model: ${request.model}`);

@@ -1,7 +1,13 @@
-import type { Frame, WireMessage, WirePart } from "./wire-message.ts";
+import { blockOf, type Frame, type WireMessage, type WirePart } from "./wire-message.ts";
 
-/** Yields the message as server-sent events, one by one, so that a huge response is never in memory as a whole. */
-export function* anthropicFrames(message: WireMessage): Generator<Frame> {
+/** Changes that the provider made to a request: thinking blocks that the model did not get to read. */
+export type InputTransformations = readonly { type: "thinking_dropped"; path: string; reason: string }[];
+
+/**
+ * Yields the message as server-sent events, one by one, so that a huge response is never in memory as a whole.
+ * `transformations` are reported if the request asked for them.
+ */
+export function* anthropicFrames(message: WireMessage, transformations?: InputTransformations): Generator<Frame> {
   yield event("message_start", {
     message: {
       id: message.id,
@@ -12,6 +18,7 @@ export function* anthropicFrames(message: WireMessage): Generator<Frame> {
       stop_reason: null,
       stop_sequence: null,
       usage: { ...inputUsage(message), output_tokens: 1 },
+      input_transformations: transformations,
     },
   });
   for (const [index, part] of message.parts.entries()) {
@@ -30,19 +37,20 @@ export function* anthropicFrames(message: WireMessage): Generator<Frame> {
 }
 
 /** Returns the message as one JSON object. */
-export function anthropicBody(message: WireMessage): string {
+export function anthropicBody(message: WireMessage, transformations?: InputTransformations): string {
   // Tool input is inserted verbatim, so that number formats and the order of keys are preserved; scripted text that is
   // not JSON becomes {}.
   const content = message.parts.map((part) => {
-    if (part.kind !== "tool") return JSON.stringify(wholeOf(part));
+    if (part.kind !== "tool") return JSON.stringify(blockOf(part));
     const input = isJson(part.pieces.join("")) ? part.pieces.join("") : "{}";
     return `{"type":"tool_use","id":${JSON.stringify(part.id)},"name":${JSON.stringify(part.name)},"input":${input}}`;
   });
+  const changes = transformations ? `"input_transformations":${JSON.stringify(transformations)},` : "";
   const usage = JSON.stringify({ ...inputUsage(message), output_tokens: message.usage.outputTokens });
   return (
     `{"id":${JSON.stringify(message.id)},"type":"message","role":"assistant","model":${JSON.stringify(message.model)},` +
     `"content":[${content.join(",")}],"stop_reason":${JSON.stringify(message.stopReason)},"stop_sequence":null,` +
-    `"usage":${usage}}`
+    `${changes}"usage":${usage}}`
   );
 }
 
@@ -64,7 +72,7 @@ function startOf(part: WirePart): Readonly<Record<string, unknown>> {
     case "tool":
       return { type: "tool_use", id: part.id, name: part.name, input: {} };
     default:
-      return wholeOf(part);
+      return blockOf(part);
   }
 }
 
@@ -77,19 +85,6 @@ function* deltasOf(part: WirePart): Generator<Readonly<Record<string, unknown>>>
   if (part.kind === "thinking") {
     for (const thinking of part.pieces) yield { type: "thinking_delta", thinking };
     yield { type: "signature_delta", signature: part.signature };
-  }
-}
-
-function wholeOf(part: Exclude<WirePart, { kind: "tool" }>): Readonly<Record<string, unknown>> {
-  switch (part.kind) {
-    case "text":
-      return { type: "text", text: part.pieces.join("") };
-    case "thinking":
-      return { type: "thinking", thinking: part.pieces.join(""), signature: part.signature };
-    case "redacted":
-      return { type: "redacted_thinking", data: part.data };
-    case "block":
-      return part.block;
   }
 }
 

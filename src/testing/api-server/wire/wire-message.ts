@@ -1,5 +1,7 @@
-import { createHash, createHmac } from "node:crypto";
+import { createHash } from "node:crypto";
 import type { Pieces, Reply, ReplyPart, StopReason, Usage, Wire } from "../types.ts";
+import { rulesOf } from "../validate/model-rules.ts";
+import { type Prefix, signBlock } from "../validate/thinking-signature.ts";
 
 /** A reply in which ids, signatures, pieces of the stream, stop reason and usage are filled in. */
 export type WireMessage = {
@@ -27,12 +29,20 @@ export type MessageOptions = {
   salt: string;
   seed: number;
   usage: Omit<WireMessage["usage"], "outputTokens">;
+  /** Whether a message without scripted thinking begins with an empty thinking block. */
+  thinks: boolean;
+  /** Returns the conversation that the message continues. Called only if the message contains thinking. */
+  prefix: () => Prefix;
 };
 
 export function makeWireMessage(reply: Reply, options: MessageOptions): WireMessage {
   const size = reply.pacing?.chunkCharacters ?? 24;
-  const content = typeof reply.content === "string" ? [reply.content] : reply.content;
-  const parts = content.map((part, index) => makePart(part, { index, size, options }));
+  const scripted = typeof reply.content === "string" ? [reply.content] : reply.content;
+  const content = options.thinks && !scripted.some(isThought) ? [{ thinking: "" }, ...scripted] : scripted;
+  const parts = signed(
+    content.map((part, index) => makePart(part, { index, size, options })),
+    options,
+  );
   const usesTool = parts.some((part) => part.kind === "tool");
   return {
     id: (options.wire === "anthropic" ? "msg_" : "chatcmpl-") + idFrom(options, "message"),
@@ -43,12 +53,63 @@ export function makeWireMessage(reply: Reply, options: MessageOptions): WireMess
   };
 }
 
+function isThought(part: ReplyPart): boolean {
+  return typeof part !== "string" && ("thinking" in part || "redactedThinking" in part);
+}
+
 function withinWritten(usage: Usage): Usage {
   return { ...usage, cacheWrite1hTokens: Math.min(usage.cacheWrite1hTokens, usage.cacheWriteTokens) };
 }
 
-export function signThinking(seed: number, text: string): string {
-  return createHmac("sha256", `thinking ${seed}`).update(text).digest("base64");
+type UnsignedPart = Exclude<WirePart, { kind: "thinking" }> | UnsignedThinking;
+type UnsignedThinking = { kind: "thinking"; pieces: readonly string[]; signature: string | undefined };
+
+/** Signs the thinking for which the script supplies no signature. */
+function signed(parts: readonly UnsignedPart[], { prefix: prefixOf, model, seed }: MessageOptions): WirePart[] {
+  const { bindsThinking = false } = rulesOf(model);
+  const isUnsigned = (part: UnsignedPart) =>
+    part.kind === "redacted" ? bindsThinking : part.kind === "thinking" && part.signature === undefined;
+  // Finding the conversation requires parsing the request's body.
+  if (!parts.some(isUnsigned)) return parts as WirePart[];
+  const prefix = prefixOf();
+  prefix.begin("assistant");
+  return parts.map((part): WirePart => {
+    if (part.kind !== "thinking" && part.kind !== "redacted") {
+      prefix.add(blockOf(part));
+      return part;
+    }
+    const text = part.kind === "redacted" ? part.data : part.pieces.join("");
+    const computed = signBlock(text, { binding: prefix.bind(model), seed });
+    const signature = part.kind === "thinking" ? (part.signature ?? computed) : computed;
+    prefix.think(signature);
+    if (part.kind === "thinking") return { ...part, signature };
+    return bindsThinking ? { ...part, data: `${part.data}.${signature}` } : part;
+  });
+}
+
+/** Returns a part as the content block that a client sends back. */
+export function blockOf(part: WirePart): Readonly<Record<string, unknown>> {
+  switch (part.kind) {
+    case "text":
+      return { type: "text", text: part.pieces.join("") };
+    case "thinking":
+      return { type: "thinking", thinking: part.pieces.join(""), signature: part.signature };
+    case "redacted":
+      return { type: "redacted_thinking", data: part.data };
+    case "tool":
+      return { type: "tool_use", id: part.id, name: part.name, input: parsedInput(part.pieces.join("")) };
+    case "block":
+      return part.block;
+  }
+}
+
+/** Returns the input of a call. Scripted text that is not JSON becomes {}. */
+function parsedInput(json: string): unknown {
+  try {
+    return JSON.parse(json);
+  } catch {
+    return {};
+  }
 }
 
 function cutIntoPieces(text: Pieces, size: number): readonly string[] {
@@ -70,8 +131,7 @@ function makePart(part: ReplyPart, { index, size, options }: { index: number; si
   if ("block" in part) return { kind: "block" as const, block: part.block };
   if ("thinking" in part) {
     const pieces = cutIntoPieces(part.thinking, size);
-    const signature = part.signature ?? signThinking(options.seed, pieces.join(""));
-    return { kind: "thinking" as const, pieces, signature };
+    return { kind: "thinking" as const, pieces, signature: part.signature };
   }
   const prefix = options.wire === "anthropic" ? "toolu_" : "call_";
   const inputJson = part.inputJson ?? JSON.stringify(part.input ?? {});

@@ -15,7 +15,7 @@ import { useReceipts } from "../steering/receipts.ts";
 import { SessionActions } from "../steering/session-actions.tsx";
 import { lastChange } from "../timeline/last-change.ts";
 import { showUsage } from "../timeline/time-region.tsx";
-import { nameOf, pathWords, stateLine, typeOf } from "./agent-words.ts";
+import { modeOf, nameOf, pathWords, stateLine, typeOf } from "./agent-words.ts";
 import { COLORS, contextColors } from "./context-colors.ts";
 
 interface AgentPanelProps {
@@ -27,13 +27,12 @@ interface AgentPanelProps {
 
 /** Shows an agent's details and the actions for it. */
 export function AgentPanel({ agent, state: { view, spans }, info }: AgentPanelProps): ReactNode {
-  const { usage, end } = agent;
-  const filesChanged = end?.facts.filesChanged ?? [];
+  const { usage, filesChanged } = agent;
   const rows: readonly (readonly [string, ReactNode])[] = [
     ["State", stateLine(agent)],
     ...(agent.path.length > 0 ? [["Path", pathWords(view, agent.path)] as const] : []),
     ["Model", agent.model],
-    ["Mode", agent.permissionMode ?? "default"],
+    ["Mode", modeOf(agent, view, info)],
     ["Turns", turnWords(agent)],
     ["Calls", agent.toolCalls],
     ...(agent.denied.length > 0 ? [["Denied", agent.denied.length] as const] : []),
@@ -70,7 +69,9 @@ export function AgentPanel({ agent, state: { view, spans }, info }: AgentPanelPr
         ))}
       </dl>
       <ContextWindow agent={agent} />
-      {info !== undefined && agent.agentId === MAIN_AGENT && <SessionActions info={info} main={agent} />}
+      {info !== undefined && agent.agentId === MAIN_AGENT && (
+        <SessionActions info={info} model={agent.model} mode={modeOf(agent, view, info)} />
+      )}
     </>
   );
 }
@@ -99,12 +100,11 @@ function ChangedFiles({ paths, spans }: ChangedFilesProps): ReactNode {
   });
 }
 
-/** Says how many turns an agent has had. Its limit applies to each run. */
-function turnWords({ turns, maxTurns, before }: AgentView): string {
+/** Says how many turns an agent has had. Its limit applies to each run, together with the runs that it continues. */
+function turnWords({ turns, maxTurns, before, continuedTurns = 0 }: AgentView): string {
   if (maxTurns === undefined) return String(turns);
-  return before.turns === 0
-    ? `${turns} of ${maxTurns}`
-    : `${turns} (${turns - before.turns} of ${maxTurns} in this run)`;
+  const uncounted = before.turns - continuedTurns;
+  return uncounted <= 0 ? `${turns} of ${maxTurns}` : `${turns} (${turns - uncounted} of ${maxTurns} in this run)`;
 }
 
 interface AgentActionsProps {

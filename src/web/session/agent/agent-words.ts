@@ -7,7 +7,7 @@ import {
   stateOf,
   stateWords,
 } from "../../../client/index.ts";
-import { type AgentId, MAIN_AGENT } from "../../../protocol/index.ts";
+import { type AgentId, MAIN_AGENT, type PermissionMode, type SessionInfo } from "../../../protocol/index.ts";
 import type { Tone } from "../../sessions/session-state.ts";
 
 /** Returns what distinguishes an agent from others: its name, its task, or else its type. */
@@ -42,6 +42,12 @@ export function pathLabel(agents: readonly (Named | undefined)[]): string {
     return typeOf(agent) === "" ? agent.agentType : `${nameOf(agent)} (${agent.agentType})`;
   });
   return [MAIN_AGENT, ...names].join(" › ");
+}
+
+/** Returns the permission mode that applies to an agent's calls. The main agent's plan mode applies to all agents. */
+export function modeOf(agent: AgentView, view: SessionView, info: SessionInfo | undefined): PermissionMode {
+  const main = info?.permissionMode ?? agentOf(view, MAIN_AGENT)?.permissionMode ?? "default";
+  return agent.agentId === MAIN_AGENT || main === "plan" ? main : (agent.permissionMode ?? "default");
 }
 
 /** Describes what an agent is doing. For an idle agent, says how its last run ended. */

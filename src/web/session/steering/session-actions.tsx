@@ -1,5 +1,4 @@
 import { type ReactNode, useCallback, useId, useState } from "react";
-import type { AgentView } from "../../../client/index.ts";
 import { type LineId, type PermissionMode, permissionModes, type SessionInfo } from "../../../protocol/index.ts";
 import { Choice, Field } from "../../parts/fields.tsx";
 import { formatAgo, formatCost } from "../../parts/format.ts";
@@ -74,11 +73,13 @@ function RaiseBudget({ info: { id, maxCost = 0, costUsd = 0 }, onEnd }: DialogPr
 
 interface SessionActionsProps {
   readonly info: SessionInfo;
-  readonly main: AgentView;
+  /** The main agent's model and permission mode. */
+  readonly model: string;
+  readonly mode: PermissionMode;
 }
 
 /** Shows the actions for a whole session: change its settings, shorten or rewind its conversation, and delete it. */
-export function SessionActions({ info, main }: SessionActionsProps): ReactNode {
+export function SessionActions({ info, model, mode }: SessionActionsProps): ReactNode {
   const [open, setOpen] = useState<"settings" | "compact" | "rewind">();
   const [note, setNote] = useState("");
   // Another process has the session open.
@@ -103,17 +104,20 @@ export function SessionActions({ info, main }: SessionActionsProps): ReactNode {
       <p className="receipt dim" role="status">
         {note}
       </p>
-      {open === "settings" && <Settings info={info} main={main} onEnd={end} />}
+      {open === "settings" && <Settings info={info} current={{ model, mode }} onEnd={end} />}
       {open === "compact" && <Compact info={info} onEnd={end} />}
       {open === "rewind" && <Rewind info={info} onEnd={end} />}
     </div>
   );
 }
 
-function Settings({ info, main, onEnd }: DialogProps & { readonly main: AgentView }): ReactNode {
+interface SettingsProps extends DialogProps {
+  readonly current: Pick<SessionActionsProps, "model" | "mode">;
+}
+
+function Settings({ info, current, onEnd }: SettingsProps): ReactNode {
   const { client, store } = useServer();
   const { sessions = [] } = useStore(store);
-  const current = { mode: main.permissionMode ?? "default", model: main.model };
   const [mode, setMode] = useState<string>(current.mode);
   const [model, setModel] = useState(current.model);
   const isNewMode = mode !== current.mode;
