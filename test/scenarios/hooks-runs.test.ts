@@ -373,7 +373,7 @@ describe("a session", () => {
       { MAIN: [{ text: "Hi." }] },
       { settings: hooks({ UserPromptSubmit: [guard] }) },
     );
-    const refused = await session.prompt("MAIN: the secret is 42").result;
+    const refused = await session.prompt("MAIN: the secret is damson").result;
     expect(refused).toMatchObject({
       outcome: "failed",
       reason: "refused",
@@ -382,7 +382,7 @@ describe("a session", () => {
     const { outcome } = await session.prompt("MAIN: hello").result;
     await session.close();
     expect(outcome).toBe("succeeded");
-    expect(JSON.stringify(model.requests("MAIN"))).not.toContain("42");
+    expect(JSON.stringify(model.requests("MAIN"))).not.toContain("damson");
   });
 
   it("runs hooks before it is compacted", async () => {
