@@ -159,8 +159,9 @@ describe("the command line with --server", () => {
 
     const attached = startRetinue(["attach", ...option], there);
     const all = ended(attached);
-    const json = ended(startRetinue(["attach", id.slice(-6), "--json", "--from", "start", ...option], there));
-    await told(attached, "is waiting for your answer");
+    const attachedJson = startRetinue(["attach", id.slice(-6), "--json", "--from", "start", ...option], there);
+    const json = ended(attachedJson);
+    await Promise.all([told(attached, "is waiting for your answer"), told(attachedJson, "approval.requested")]);
     const left = startRetinue(["attach", id, ...option], there);
     const leaving = ended(left);
     await told(left, "is waiting for your answer");

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync } from "node:fs";
+import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import type { ApiServer, Reply } from "../../src/testing/index.ts";
@@ -116,10 +116,13 @@ describe("running agents", needs("tmux"), () => {
     const place = createPlace();
     const sockets = join(place.cwd, "sockets");
     mkdirSync(sockets, { mode: 0o700 });
+    // By default, screen and its programs outlive their terminal.
+    const settings = join(place.cwd, "screenrc");
+    writeFileSync(settings, "autodetach off\nstartup_message off\n");
     const terminal = await openTerminal(server, {
       ...place,
       columns: 100,
-      through: ["screen", "-U"],
+      through: ["screen", "-U", "-c", settings],
       environment: { SCREENDIR: sockets },
     });
     await say(terminal, "!seq 30");
