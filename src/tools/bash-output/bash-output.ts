@@ -87,13 +87,12 @@ async function newsOrTimeout(shell: Shell, { signal }: ToolContext, waitMs: numb
 
 type Filtered = { readonly ok: true; readonly text: string } | { readonly ok: false; readonly message: string };
 
-const limitMs = 100;
 const maxLineLength = 2_000;
 
 /** Keeps the lines that match. */
 export function filterLines(text: string, expression: string): Filtered {
   const lines = text.split("\n").map((line) => line.slice(0, maxLineLength));
-  const tested = testPattern(expression, { texts: lines, limitMs });
+  const tested = testPattern(expression, { texts: lines });
   if (tested.ok) return { ok: true, text: lines.filter((_, index) => tested.matches[index]).join("\n") };
   if (tested.problem === "invalid")
     return { ok: false, message: `The filter is not a valid regular expression: ${tested.message}` };
