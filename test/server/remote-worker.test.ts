@@ -3,6 +3,7 @@ import { existsSync, mkdirSync, readdirSync, readFileSync, renameSync, writeFile
 import { basename, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { WebSocket } from "ws";
+import type { Line, Settings } from "../../src/protocol/index.ts";
 import { createTrustStore } from "../../src/settings/index.ts";
 import type { RecordedRequest, Reply } from "../../src/testing/index.ts";
 import { createPlace, type Place, retinue, serve, startRetinue } from "../cli/command-line.ts";
@@ -39,10 +40,12 @@ async function otherMachine(): Promise<Place> {
   return place;
 }
 
-/** Starts a server and a worker on another machine. */
-async function connected() {
+/** Starts a server with these settings, and a worker on another machine. */
+async function connected(settings: Settings = {}) {
   const api = await serve(script);
   const here = createPlace();
+  mkdirSync(here.home, { mode: 0o700 });
+  writeFileSync(join(here.home, "settings.json"), JSON.stringify(settings));
   const there = await otherMachine();
   const server = await serveProcess({ ...here, server: api });
   /** Starts a server again at the same address. */
@@ -123,6 +126,25 @@ it.each(["the server is killed", "the worker is killed"])(
   },
   120_000,
 );
+
+it("the compact profile in the server's settings applies on a worker, to the agents and to their list", async () => {
+  const { server, there } = await connected({ profile: "compact" });
+  writeFileSync(join(there.cwd, "go"), "");
+  const { json } = await server.send("GET", "/agent?worker=box");
+  const { agents } = json as { agents: { name: string }[] };
+  expect(agents.map(({ name }) => name).sort()).toEqual(["explore", "general", "helper"]);
+  const created = await server.send("POST", "/session", { prompt: "MAIN: go", worker: "box" });
+  const { id } = created.json as { id: string };
+  await expect
+    .poll(async () => (await server.send("GET", `/session/${id}`)).json, { timeout: 40_000 })
+    .toMatchObject({ outcome: "succeeded" });
+  const children = (await server.send("GET", `/session/${id}/agent`)).json as { agentId: string }[];
+  const lines = await server.send("GET", `/session/${id}/agent/${children.at(-1)?.agentId}/line`);
+  expect((lines.json as { lines: Line[] }).lines.find(({ type }) => type === "run.started")).toMatchObject({
+    agentType: "helper",
+    maxTurns: 10,
+  });
+}, 60_000);
 
 /** Connects a worker on another machine that has the name and directory of a known worker. */
 async function introduce({

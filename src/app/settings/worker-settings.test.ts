@@ -61,6 +61,16 @@ it("takes models from the session's machine, permissions from the worker's, and 
   expect(JSON.stringify(origins)).not.toContain("worker");
 });
 
+it.each([
+  ["the server's", { profile: "compact" }, {}],
+  ["the server's, whatever the worker says", { profile: "compact" }, { profile: "standard" }],
+  ["the worker's, whatever the server says", { profile: "standard" }, { profile: "compact" }],
+] as const)("applies the compact profile if it is in the settings: %s", async (_, ours, theirs) => {
+  const { worker } = createMachine(theirs);
+  const { settings } = await loadWorkerSettings({ worker, own: createMachine(ours).own() });
+  expect(settings.profile).toBe("compact");
+});
+
 it("uses the worker's settings unchanged if it is on the same machine", async () => {
   const { worker } = createMachine({ model: "small", budget: { usd: 5 } });
   const { settings } = await loadWorkerSettings({ worker, flags: { budget: { usd: 1 } } });

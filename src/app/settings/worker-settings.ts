@@ -37,7 +37,11 @@ function combine(theirs: ProjectSettings, own: ProjectSettings): ProjectSettings
   if (budget !== undefined) settings.budget = budget;
   const mode = own.settings.permissions?.disableBypassPermissionsMode;
   if (mode !== undefined) settings.permissions = { ...settings.permissions, disableBypassPermissionsMode: mode };
-  const isOwn = (path: string): boolean => ownKeys.some((key) => path === key || path.startsWith(`${key}.`));
+  // Each machine's user can choose the compact profile, whose limits are stricter.
+  const isCompact = own.settings.profile === "compact";
+  if (isCompact) settings.profile = "compact";
+  const taken: readonly string[] = isCompact ? [...ownKeys, "profile"] : ownKeys;
+  const isOwn = (path: string): boolean => taken.some((key) => path === key || path.startsWith(`${key}.`));
   return {
     ...theirs,
     settings,

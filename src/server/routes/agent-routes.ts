@@ -16,6 +16,7 @@ import { clientText } from "../client-text.ts";
 import { problem } from "../http/problem.ts";
 import { type Route, route } from "../http/route.ts";
 import type { ServerContext } from "../server-context.ts";
+import { loadServedSettings } from "../sessions/open-served.ts";
 import type { Project } from "../sessions/projects.ts";
 import {
   agentCatalog,
@@ -34,11 +35,14 @@ import {
  * definition can give an agent tools, and agents' commands may know a token without that scope.
  */
 export function agentRoutes({ home, environment, projects }: ServerContext): readonly Route[] {
-  const placeOf = (project: Project): CatalogOptions => {
-    return { cwd: project.root, worker: projects.workerOf(project), home, environment, trust: false };
+  const placeOf = async (project: Project): Promise<CatalogOptions> => {
+    const worker = projects.workerOf(project);
+    const settings = worker && (await loadServedSettings({ project, worker }, { home, environment }));
+    // The settings decide which agents are available. Whether the directory is trusted depends on the worker.
+    return { cwd: project.root, worker, settings, home, environment, trust: false };
   };
   /** Returns a directory in which files can be written. */
-  const writable = (worker: string | undefined): CatalogOptions => {
+  const writable = (worker: string | undefined): Promise<CatalogOptions> => {
     const project = projects.choose(worker);
     if (!project.isRemote) return placeOf(project);
     throw problem(
@@ -54,7 +58,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       summary: "Lists the agents that can be started in a worker's directory, with problems in their files.",
       query: workerQuery,
       response: { status: 200, schema: agentCatalog },
-      handle: ({ query: { worker } }) => listAgents(placeOf(projects.choose(worker))),
+      handle: async ({ query: { worker } }) => listAgents(await placeOf(projects.choose(worker))),
     }),
     route({
       method: "POST",
@@ -63,7 +67,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       summary: "Writes the file of a new agent to the directory. Never replaces a file.",
       body: newAgentFile,
       response: { status: 201, schema: writtenAgent },
-      handle: async ({ body: { worker, draft } }) => written(await createAgentFile(draft, writable(worker))),
+      handle: async ({ body: { worker, draft } }) => written(await createAgentFile(draft, await writable(worker))),
     }),
     route({
       method: "POST",
@@ -73,7 +77,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       body: checkedAgent,
       response: { status: 200, schema: agentFileCheck },
       handle: async ({ body: { worker, draft, agent = "", text = "" } }) => {
-        const place = placeOf(projects.choose(worker));
+        const place = await placeOf(projects.choose(worker));
         return cleanCheck(await (draft ? checkNewAgent(draft, place) : checkAgentText(agent, text, place)));
       },
     }),
@@ -87,7 +91,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       response: { status: 200, schema: agentReport },
       handle: async ({ parameters: { agent }, query: { worker }, access }) => {
         const project = projects.choose(worker);
-        const place = placeOf(project);
+        const place = await placeOf(project);
         const report = await reportAgent(agent, place).catch(unknownAgent);
         const mayChange = access.scopes.has("approve") && !project.isRemote && report.source === "project";
         const content = mayChange ? await readAgentText(report.file, place) : undefined;
@@ -103,7 +107,7 @@ export function agentRoutes({ home, environment, projects }: ServerContext): rea
       body: changedAgentFile,
       response: { status: 200, schema: writtenAgent },
       handle: async ({ parameters: { agent: name }, body: { worker, text, hash } }) =>
-        written(await changeAgentFile({ name, text, hash }, writable(worker))),
+        written(await changeAgentFile({ name, text, hash }, await writable(worker))),
     }),
   ];
 }

@@ -23,9 +23,13 @@ export interface OpenRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-export interface OpeningContext {
+/** The server's machine and user. */
+interface ServerPlace {
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
+}
+
+export interface OpeningContext extends ServerPlace {
   readonly clock: Clock;
   readonly report: (message: string) => void;
 }
@@ -43,10 +47,7 @@ export async function openServed(
 ): Promise<OpenedSession> {
   const { agent, model, permissionMode, maxTurns } = choices;
   const flags = budgetOf(choices);
-  const load = (cwd: string): ProjectSettings => loadProjectSettings({ home, cwd, environment, trust: false, flags });
-  const loaded = worker
-    ? await loadWorkerSettings({ worker, own: load(home), flags }).catch(workerError(project))
-    : load(project.root);
+  const loaded = await loadServedSettings({ project, worker, flags }, { home, environment });
   const { unmanaged } = withoutManaged({ model, permissionMode, maxTurns }, loaded.origins);
   const opening = openSession({
     cwd: project.root,
@@ -71,6 +72,16 @@ export async function openServed(
   });
   const session = await (worker === undefined ? opening : opening.catch(workerError(project)));
   return { session, notices: [...loaded.notices, ...session.notices] };
+}
+
+/** Loads the settings for a directory's sessions: its own, or those of its worker combined with the server's. */
+export async function loadServedSettings(
+  { project, worker, flags }: Pick<OpenRequest, "project" | "worker"> & { readonly flags?: Settings | undefined },
+  { home, environment }: ServerPlace,
+): Promise<ProjectSettings> {
+  const load = (cwd: string): ProjectSettings => loadProjectSettings({ home, cwd, environment, trust: false, flags });
+  if (worker === undefined) return load(project.root);
+  return loadWorkerSettings({ worker, own: load(home), flags }).catch(workerError(project));
 }
 
 /** Converts a failure on a worker to an error that the user can act on. */
