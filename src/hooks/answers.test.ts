@@ -78,7 +78,10 @@ describe("JSON on standard output", () => {
     [{ decision: "allow", hookSpecificOutput: { permissionDecision: "deny" } }, { decision: "deny" }],
     [{ hookSpecificOutput: { permissionDecision: "defer" } }, { decision: "ask" }],
     [{ hookSpecificOutput: { updatedToolOutput: "only after a call" } }, {}],
-    [{ decision: "perhaps" }, { decision: "deny" }],
+    [{ hookSpecificOutput: { decision: "deny" } }, { decision: "deny" }],
+    [{ decision: { behavior: "deny" } }, { decision: "deny" }],
+    [{ decision: "" }, {}],
+    [{ decision: null }, {}],
     [
       { continue: false, stopReason: "stop it" },
       { decision: "deny", reason: "stop it" },
@@ -93,6 +96,31 @@ describe("JSON on standard output", () => {
     ],
   ])("%j", (value, expected) => {
     expect(says("PreToolUse", value)).toEqual(expected);
+  });
+
+  it.each([
+    [{ decision: "perhaps" }, '"perhaps"'],
+    [{ decision: "allow", hookSpecificOutput: { permissionDecision: "Allow" } }, '"Allow"'],
+    [{ hookSpecificOutput: { permissionDecision: ["allow"] } }, '["allow"]'],
+    [{ permissionDecision: true }, "true"],
+    [{ decision: {} }, "{}"],
+    [{ hookSpecificOutput: { decision: { behavior: 1 } } }, '{"behavior":1}'],
+  ])("counts an unknown decision as deny, and says so: %j", (value, shown) => {
+    const message = `The hook "./check.sh" returned the unknown decision ${shown}, which counts as deny. Use allow, deny, ask or defer.`;
+    expect(says("PreToolUse", value)).toEqual({ decision: "deny", reason: message, notice: message });
+    expect(says("PreToolUse", { ...value, reason: "why" })).toMatchObject({ decision: "deny", reason: "why" });
+  });
+
+  it("never allows a call whose decision is not exactly allow or approve", () => {
+    const place = fc.constantFrom("decision", "permissionDecision", "behavior");
+    fc.assert(
+      fc.property(place, fc.jsonValue(), fc.boolean(), (name, value, nested) => {
+        const fields = name === "behavior" ? { decision: { behavior: value } } : { [name]: value };
+        const { decision } = says("PreToolUse", nested ? { hookSpecificOutput: fields } : fields);
+        const isNothing = name !== "behavior" && (value === null || value === "");
+        if (value !== "allow" && value !== "approve") expect(decision).toBe(isNothing ? undefined : "deny");
+      }),
+    );
   });
 
   it("lets an agent stop with continue: false", () => {

@@ -14,7 +14,7 @@ const BLOCKED = 2;
 /** Interprets the exit code and the output of a hook's command for an event. `name` identifies the hook in messages. */
 export function readAnswer(event: HookEvent, run: HookRun, name: string): HookAnswer {
   if (!run.ended) return failed(event, `${capital(name)} did not finish: ${run.failure}`);
-  if (run.code === 0) return readOutput(event, run.stdout);
+  if (run.code === 0) return readOutput(event, run.stdout, name);
   const message = bounded(run.stderr);
   if (run.code !== BLOCKED) {
     const output = message === "" ? "" : ` Its output: ${message}`;
@@ -35,27 +35,32 @@ export function failed(event: HookEvent, message: string): HookAnswer {
   return { notice: message };
 }
 
-function readOutput(event: HookEvent, stdout: string): HookAnswer {
+function readOutput(event: HookEvent, stdout: string, name: string): HookAnswer {
   const text = stdout.trim();
   const value = text.startsWith("{") ? parsed(text) : undefined;
-  if (value !== undefined) return readObject(event, value);
+  if (value !== undefined) return readObject(event, value, name);
   return text !== "" && readsPlainText.has(event) ? { context: bounded(text) } : {};
 }
 
 /** Events for which output that is not JSON becomes context for the model. */
 const readsPlainText: ReadonlySet<HookEvent> = new Set(["SessionStart", "UserPromptSubmit", "SubagentStart"]);
 
-function readObject(event: HookEvent, value: JsonObject): HookAnswer {
+function readObject(event: HookEvent, value: JsonObject, name: string): HookAnswer {
   const specific = objectOf(value["hookSpecificOutput"]);
   const nested = objectOf(specific["decision"]);
-  const fields = [value["decision"], value["permissionDecision"], specific["permissionDecision"], nested["behavior"]];
-  const decisions = fields.flatMap(effectOf);
+  const given = [value, specific].flatMap((place) => [place["decision"], place["permissionDecision"]]).filter(isGiven);
+  const decisions = given.map((each) => effectOf(each) ?? "deny");
+  const unknown = given.find((each) => effectOf(each) === undefined);
   // For a Stop hook, `continue: false` means that the agent may stop.
   if (value["continue"] === false && event !== "Stop") decisions.push("deny");
   const decision = strictest(decisions);
-  const reason = textOf(
-    specific["permissionDecisionReason"] ?? nested["message"] ?? value["reason"] ?? value["stopReason"],
-  );
+  const problem =
+    unknown === undefined
+      ? undefined
+      : `${capital(name)} returned the unknown decision ${JSON.stringify(unknown).slice(0, 100)}, which counts as deny. Use allow, deny, ask or defer.`;
+  const reason =
+    textOf(specific["permissionDecisionReason"] ?? nested["message"] ?? value["reason"] ?? value["stopReason"]) ??
+    problem;
   const input = specific["updatedInput"] ?? nested["updatedInput"] ?? value["updatedInput"];
   const context = textOf(specific["additionalContext"] ?? value["additionalContext"]);
   // After a call, there is nothing left to deny, so the reason becomes context for the model.
@@ -67,19 +72,31 @@ function readObject(event: HookEvent, value: JsonObject): HookAnswer {
     input: isObject(input) ? input : undefined,
     output: event === "PostToolUse" ? outputIn(specific, value) : undefined,
     context: forModel || undefined,
-    notice: textOf(value["systemMessage"]),
+    notice: joined([textOf(value["systemMessage"]), problem]),
   };
 }
 
-/**
- * Reads a decision. `defer` leaves the decision to someone outside of the program, as an approval does. An unknown
- * decision is treated as deny.
- */
-function effectOf(value: unknown): Effect[] {
-  if (value === undefined || value === null || isObject(value) || value === "") return [];
-  if (value === "allow" || value === "approve") return ["allow"];
-  return [value === "ask" || value === "defer" ? "ask" : "deny"];
+function isGiven(value: JsonValue | undefined): value is JsonValue {
+  return value !== undefined && value !== null && value !== "";
 }
+
+/**
+ * Reads a decision, which can also be the `behavior` of an object. `defer` leaves the decision to someone outside of
+ * the program, as an approval does. Returns undefined for an unknown decision.
+ */
+function effectOf(value: JsonValue): Effect | undefined {
+  const word = isObject(value) ? value["behavior"] : value;
+  return typeof word === "string" && Object.hasOwn(effects, word) ? effects[word] : undefined;
+}
+
+const effects: Readonly<Record<string, Effect>> = {
+  allow: "allow",
+  approve: "allow",
+  ask: "ask",
+  defer: "ask",
+  deny: "deny",
+  block: "deny",
+};
 
 /** Returns the text that replaces a call's result. `updatedMCPToolOutput` is the earlier name. */
 function outputIn(...places: readonly JsonObject[]): string | undefined {
