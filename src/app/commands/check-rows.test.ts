@@ -55,6 +55,26 @@ it.each([
   ["a rule that is no text", { setup: { deny: [5] }, input: ls }, "`setup.deny` must be a list of rules"],
   ["files that are no texts", { setup: { fs: { "/w/a": 5 } }, input: ls }, "`setup.fs` must map paths to texts."],
   ["a preset that is no text", { preset: 5, input: ls }, "`preset` must be a string."],
+  ["an id that is an object", { id: {}, input: ls }, "`id` must be a string or a number."],
+  ["rules outside of the setup", { deny: ["Bash"], input: ls }, "`deny` must be in `setup`."],
+  ["a mode outside of the setup", { mode: "plan", input: ls }, "`mode` must be in `setup`."],
+  ["a misspelled setup", { setpu: { deny: ["Bash"] }, input: ls }, "`setpu` is unknown. Did you mean `setup`?"],
+  ["rules as in settings", { setup: { permissions: { deny: ["Bash"] } }, input: ls }, "`setup.permissions` is unknown"],
+  [
+    "a rule that can't be read",
+    { setup: { allow: ["Bash(ls"] }, input: ls },
+    "`Bash(ls` in `setup.allow` is invalid: ",
+  ],
+  [
+    "a rule for no tool",
+    { setup: { deny: ["Bsh"] }, input: ls },
+    '`Bsh` in `setup.deny` is invalid: there is no tool "Bsh"',
+  ],
+  [
+    "a file that can't be made",
+    { setup: { fs: { "/w/proj/a": "x", "/w/proj/a/b": "y" } }, input: ls },
+    "it can't be used: ",
+  ],
 ])("names the line and the problem of a row with %s", async (_, row, problem) => {
   const found = await answers([{ id: "first", input: ls }, "", row]);
   expect(found).toMatchObject([
@@ -63,6 +83,17 @@ it.each([
   ]);
   expect(found[1]?.reason).toContain("Line 3 is not a valid row: ");
   expect(found[1]?.reason).toContain(problem);
+});
+
+it("leaves no files behind if a row's files can't all be created", async () => {
+  const root = stage();
+  const fs = { "/w/proj/a": "x", "/w/proj/a/b": "y" };
+  expect(await answers([{ setup: { fs }, input: ls }], root)).toMatchObject([{ decision: "error" }]);
+  expect(existsSync(join(root, "proj/a"))).toBe(false);
+});
+
+it("reads a row after a byte order mark and before a carriage return", async () => {
+  expect(await answers([`\ufeff${JSON.stringify({ input: ls })}\r`])).toMatchObject([{ decision: "allow" }]);
 });
 
 it("accepts rows without a setup or an id, and keys for other harnesses", async () => {

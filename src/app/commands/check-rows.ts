@@ -15,7 +15,7 @@ import { tmpdir } from "node:os";
 import { dirname, isAbsolute, join, resolve } from "node:path";
 import { createExecutor } from "../../executor/index.ts";
 import { describeError, misspelledName } from "../../lib/index.ts";
-import { hiddenPredicate } from "../../permissions/index.ts";
+import { hiddenPredicate, invalidRule } from "../../permissions/index.ts";
 import type { Judgment, ToolExecutor } from "../../ports/index.ts";
 import {
   type CallId,
@@ -117,13 +117,10 @@ const HOME = "/home/u";
 async function checkLine(line: string, number: number, at: Stage): Promise<Answer> {
   const written = readRow(line);
   const { id } = written;
-  if ("problem" in written)
-    return {
-      id,
-      decision: "error",
-      rule: INVALID_ROW,
-      reason: `Line ${number} is not a valid row: ${written.problem}`,
-    };
+  const invalid = (problem: string): Answer => {
+    return { id, decision: "error", rule: INVALID_ROW, reason: `Line ${number} is not a valid row: ${problem}` };
+  };
+  if ("problem" in written) return invalid(written.problem);
   try {
     const row = onStage(written, at.stage) as Row;
     const programs = programsOf(row.preset ?? "", join(at.stage, "proj"));
@@ -136,7 +133,7 @@ async function checkLine(line: string, number: number, at: Stage): Promise<Answe
       clear();
     }
   } catch (error) {
-    return { id, decision: "error", rule: INVALID_ROW, reason: `The row can't be used: ${describeError(error)}` };
+    return invalid(`it can't be used: ${describeError(error)}`);
   }
 }
 
@@ -149,13 +146,18 @@ type ReadRow = Row | (Pick<Row, "id"> & { readonly problem: string });
 function readRow(line: string): ReadRow {
   let value: unknown;
   try {
-    value = JSON.parse(line);
+    // Trimming also removes a byte order mark.
+    value = JSON.parse(line.trim());
   } catch (error) {
     return { id: null, problem: `${describeError(error)}.` };
   }
   if (!isMapping(value)) return { id: null, problem: "it is not a JSON object." };
   const { id, setup, input, preset } = value;
   const problem =
+    keyProblem(value) ??
+    (id === undefined || id === null || typeof id === "string" || typeof id === "number"
+      ? undefined
+      : "`id` must be a string or a number.") ??
     (isMapping(input) && typeof input["tool"] === "string"
       ? undefined
       : '`input` must be an object with the name of the `tool`, such as {"tool": "Bash", "command": "ls"}.') ??
@@ -165,6 +167,21 @@ function readRow(line: string): ReadRow {
   return problem === undefined ? { ...(value as unknown as Row), id: known } : { id: known, problem };
 }
 
+/** Returns what is wrong with a row's keys. Keys that rows have for other harnesses are accepted. */
+function keyProblem(row: Readonly<Record<string, unknown>>): string | undefined {
+  for (const key of Object.keys(row).filter((each) => !rowKeys.includes(each))) {
+    if (setupKeys.includes(key)) return `\`${key}\` must be in \`setup\`.`;
+    const meant = misspelledName(
+      key,
+      rowKeys.filter((each) => !Object.hasOwn(row, each)),
+    );
+    if (meant !== undefined) return `\`${key}\` is unknown. Did you mean \`${meant}\`?`;
+  }
+  return undefined;
+}
+
+const rowKeys = ["id", "setup", "input", "preset"];
+
 /** Returns what is wrong with a row's setup. Keys that rows have for other harnesses are accepted. */
 function problemIn(setup: Readonly<Record<string, unknown>>): string | undefined {
   const { mode = "default", fs = {}, server = "" } = setup;
@@ -172,10 +189,18 @@ function problemIn(setup: Readonly<Record<string, unknown>>): string | undefined
     const meant = misspelledName(key, setupKeys);
     if (meant !== undefined) return `\`setup.${key}\` is unknown. Did you mean \`${meant}\`?`;
   }
+  if (setup["permissions"] !== undefined)
+    return "`setup.permissions` is unknown. Write its `allow`, `ask` and `deny` directly in `setup`.";
   if (!permissionModes.some((each) => each === mode))
     return `\`setup.mode\` is ${JSON.stringify(mode)}. Use ${permissionModes.join(", ")}.`;
-  const list = ["allow", "ask", "deny"].find((name) => setup[name] !== undefined && !isTexts(setup[name]));
-  if (list !== undefined) return `\`setup.${list}\` must be a list of rules, such as ["Bash(ls)"].`;
+  for (const name of ["allow", "ask", "deny"]) {
+    const { [name]: rules = [] } = setup;
+    if (!isTexts(rules)) return `\`setup.${name}\` must be a list of rules, such as ["Bash(ls)"].`;
+    for (const rule of rules) {
+      const problem = invalidRule(rule);
+      if (problem !== undefined) return `\`${rule}\` in \`setup.${name}\` is invalid: ${problem}`;
+    }
+  }
   if (!isMapping(fs) || !isTexts(Object.values(fs))) return "`setup.fs` must map paths to texts.";
   return typeof server === "string" ? undefined : "`setup.server` must be a string.";
 }
@@ -186,7 +211,7 @@ function isMapping(value: unknown): value is Readonly<Record<string, unknown>> {
   return typeof value === "object" && value !== null && !Array.isArray(value);
 }
 
-function isTexts(value: unknown): boolean {
+function isTexts(value: unknown): value is readonly string[] {
   return Array.isArray(value) && value.every((each) => typeof each === "string");
 }
 
@@ -292,20 +317,27 @@ interface Staging {
 async function stageFiles(files: Readonly<Record<string, string>>, { stage, home }: Staging): Promise<() => void> {
   const undo: (() => void)[] = [];
   const remove = (path: string) => undo.push(() => rmSync(path, { recursive: true, force: true }));
-  for (const [path, what] of Object.entries(files)) {
-    if (!path.startsWith(`${stage}/`) || lstatSync(path, { throwIfNoEntry: false })) continue;
-    remove(firstMissing(dirname(path)) ?? path);
-    mkdirSync(dirname(path), { recursive: true });
-    remove(path);
-    if (what.startsWith("-> ")) makeLink(path, what.slice(3), { stage, home, files, remove });
-    else if (what === "dir" || what.startsWith("dir,")) mkdirSync(path);
-    else if (what === "fifo") spawnSync("mkfifo", [path]);
-    else if (what === "socket") undo.push(await listen(path));
-    else writeFileSync(path, what);
-  }
-  return () => {
+  const clear = (): void => {
     for (const each of undo.toReversed()) each();
   };
+  try {
+    for (const [path, what] of Object.entries(files)) {
+      if (!path.startsWith(`${stage}/`) || lstatSync(path, { throwIfNoEntry: false })) continue;
+      remove(firstMissing(dirname(path)) ?? path);
+      mkdirSync(dirname(path), { recursive: true });
+      remove(path);
+      if (what.startsWith("-> ")) makeLink(path, what.slice(3), { stage, home, files, remove });
+      else if (what === "dir" || what.startsWith("dir,")) mkdirSync(path);
+      else if (what === "fifo") spawnSync("mkfifo", [path]);
+      else if (what === "socket") undo.push(await listen(path));
+      else writeFileSync(path, what);
+    }
+  } catch (error) {
+    // Files that are left behind would affect the decisions on the rows that follow.
+    clear();
+    throw error;
+  }
+  return clear;
 }
 
 /** Creates a symlink and its target, unless the target is another of the row's files or marked as missing. */
