@@ -147,6 +147,20 @@ describe("parseRoot", () => {
     [["login"], 'There is no command "login"', /ANTHROPIC_API_KEY.*retinue -p "login"/],
     [["update"], 'There is no command "update"', /Install the new version/],
     [["init"], 'There is no command "init"', /agents new/],
+    [["acp"], 'There is no command "acp"', /^This version can't be used from editors.*retinue serve.*-p "acp"\./],
+    [["acp", "--stdio"], 'There is no command "acp"', /^This version can't be used from editors/],
+    [["--trust", "acp"], 'There is no command "acp"', /^This version can't be used from editors/],
+    [["acp", "--help"], 'There is no command "acp"', /^This version can't be used from editors/],
+    [["demo"], 'There is no command "demo"', /^To try Retinue, send a prompt: retinue -p "Map this repository"\./],
+    [["demo", "--no-color"], 'There is no command "demo"', /^To try Retinue/],
+    [["mcp", "serve"], 'There is no command "mcp"', /^This version can't offer its agents to other programs over MCP/],
+    [
+      ["frobnicate"],
+      'There is no command "frobnicate"',
+      /^See `retinue --help`\. For a prompt: retinue -p "frobnicate"/,
+    ],
+    [["explain"], 'There is no command "explain"', /For a prompt: retinue -p "explain"/],
+    [["hello", "-m", "large"], 'There is no command "hello"', /For a prompt: retinue -p "hello"/],
     [["server", "8080"], 'There is no command "server"', /retinue serve/],
     [["sevre"], 'There is no command "sevre"', /Did you mean "retinue serve"\?/],
     [["wroker"], 'There is no command "wroker"', /Did you mean "retinue worker"\?/],
@@ -162,17 +176,32 @@ describe("parseRoot", () => {
     expect(() => parseRoot(argv)).toThrowError(expect.objectContaining({ fix: expect.stringMatching(fix) }));
   });
 
+  it("shows help for a prompt, whatever the prompt is", () => {
+    expect(parseRoot(["-p", "demo", "--help"])).toEqual({ kind: "help", topic: "retinue" });
+    expect(() => parseRoot(["-p", "demo", "--nope"])).toThrow("--nope");
+  });
+
   it.each([
     [["Fix it"]],
     [["fix", "tests"]],
     [["update", "the", "readme"]],
     [["Update the readme"]],
     [["mcp server does not start: why?"]],
-    [["explain"]],
+    [["Explain"]],
+    [["explain."]],
     [["why?"]],
+    [["README.md"]],
+    [["42"]],
+    [["プロジェクト"]],
+    [["--", "explain"]],
+    [["--", "sessions"]],
+    [["--", "mcp", "list"]],
+    [["--plain", "--", "acp"]],
   ])("%j is a prompt", (argv) => {
-    expect(parseRoot(argv)).toMatchObject({ kind: "interactive", options: { prompt: argv.join(" ") } });
-    expect(parseRoot(["-p", ...argv])).toMatchObject({ kind: "print", options: { prompt: argv.join(" ") } });
+    const prompt = argv.filter((word) => !word.startsWith("--")).join(" ");
+    expect(parseRoot(argv)).toMatchObject({ kind: "interactive", options: { prompt } });
+    if (!argv.includes("--plain"))
+      expect(parseRoot(["-p", ...argv])).toMatchObject({ kind: "print", options: { prompt } });
   });
 
   it.each([

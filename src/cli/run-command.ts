@@ -10,7 +10,14 @@ import type { InteractiveOptions } from "./interactive/run-interactive.ts";
 import { createOutput } from "./output.ts";
 import { type PrintOptions, parsePrintOptions, printOptionKinds } from "./print/print-options.ts";
 import { printRun } from "./print/print-run.ts";
-import { type HelpRequest, helpOption, type ReadOptions, readOptions, usageError } from "./read-options.ts";
+import {
+  type HelpRequest,
+  helpOption,
+  type OptionKinds,
+  type ReadOptions,
+  readOptions,
+  usageError,
+} from "./read-options.ts";
 import { runToExit } from "./run-to-exit.ts";
 import { type ServingCommand, servingCommands } from "./serving-commands.ts";
 import type { Leaving } from "./stop-signals.ts";
@@ -101,17 +108,38 @@ export function parseRoot(argv: readonly string[]): RootRequest {
     version: { short: "V" },
     help: helpOption,
   };
-  const options = readOptions(argv, { kinds, help: "retinue --help" });
-  if (options.has("help")) return { kind: "help", topic: "retinue" };
+  const options = readRootOptions(argv, kinds);
+  const words = isPrompt(argv) ? [] : options.positionals;
+  if (options.has("help")) {
+    const problem = unknownCommand(words);
+    if (problem !== undefined) throw problem;
+    return { kind: "help", topic: "retinue" };
+  }
   if (options.has("version")) return { kind: "version" };
   if (options.has("print")) {
     const unusable = Object.keys(interactive).find((name) => options.has(name));
     if (unusable !== undefined) throw usageError(`--${unusable} does not work with -p`, "Leave one of them out.");
     return { kind: "print", options: parsePrintOptions(options) };
   }
-  const problem = misplacedCommand(options.positionals) ?? unknownCommand(options.positionals, commandNames);
+  const problem = misplacedCommand(words) ?? unknownCommand(words);
   if (problem !== undefined) throw problem;
   return { kind: "interactive", options: parseInteractiveOptions(options) };
+}
+
+/** Parses options. An unknown command has options that Retinue does not know, so its name is reported instead of them. */
+function readRootOptions(argv: readonly string[], kinds: OptionKinds): ReadOptions {
+  try {
+    return readOptions(argv, { kinds, help: "retinue --help" });
+  } catch (error) {
+    const firstOption = argv.findIndex((word) => word.startsWith("-"));
+    const words = isPrompt(argv) ? [] : argv.slice(0, Math.max(0, firstOption));
+    throw unknownCommand(words) ?? error;
+  }
+}
+
+/** Returns whether the words on a command line are a prompt, and so can't be a command. */
+function isPrompt(argv: readonly string[]): boolean {
+  return argv.some((word) => ["-p", "--print", "--"].includes(word));
 }
 
 function parseInteractiveOptions(options: ReadOptions): InteractiveOptions {
@@ -152,8 +180,9 @@ function misplacedCommand([first = "", ...rest]: readonly string[]): UserError |
 
 /**
  * Returns an error if words without `-p` look like a command that does not exist; undefined if they look like a prompt.
+ * A single word in small letters looks like a command.
  */
-function unknownCommand(words: readonly string[], commandNames: readonly string[]): UserError | undefined {
+function unknownCommand(words: readonly string[]): UserError | undefined {
   const [first = "", second] = words;
   if (words.length > 3 || !/^[\w-]+$/.test(first)) return undefined;
   // Three or more words are more likely to be a prompt than another program's command.
@@ -161,8 +190,9 @@ function unknownCommand(words: readonly string[], commandNames: readonly string[
   // Short names are not suggested, because too many other words differ from them by one letter.
   const foreign = others.includes(first) ? first : misspelledName(first, others.filter(isLong));
   const meant = foreign ?? nearest(first, [...commandNames, "help"])[0];
-  if (meant === undefined) return undefined;
-  const fix = elsewhere[meant]?.(second) ?? `Did you mean "retinue ${meant}"?`;
+  if (meant === undefined && !(second === undefined && /^[a-z][a-z\d-]*$/.test(first))) return undefined;
+  const fix =
+    meant === undefined ? "See `retinue --help`." : (elsewhere[meant]?.(second) ?? `Did you mean "retinue ${meant}"?`);
   return usageError(`There is no command "${first}"`, `${fix} For a prompt: ${asPrompt(words.join(" "))}.`);
 }
 
@@ -180,7 +210,12 @@ const newVersion = () => "Install the new version the same way you installed thi
 
 /** Commands that other programs have, each with Retinue's alternative. The argument is the word after the command. */
 const elsewhere: Readonly<Record<string, (argument: string | undefined) => string>> = {
-  mcp: () => "Configure MCP servers in .mcp.json or in the settings (docs/mcp.md).",
+  acp: () => "This version can't be used from editors over ACP. Programs can use `retinue serve` (docs/server.md).",
+  demo: () => 'To try Retinue, send a prompt: retinue -p "Map this repository". It needs no key.',
+  mcp: (verb) =>
+    verb === "serve"
+      ? "This version can't offer its agents to other programs over MCP. They can use `retinue serve` (docs/server.md)."
+      : "Configure MCP servers in .mcp.json or in the settings (docs/mcp.md).",
   login: noLogin,
   logout: noLogin,
   auth: noLogin,
