@@ -36,7 +36,7 @@ describe("a report that is too long for its reader", () => {
         { text: "Meanwhile." },
         (messages) => ({
           calls: [
-            { name: "Grep", input: { pattern: hidden, path: / output="([^"]+)"/.exec(lastWords(messages))?.[1] } },
+            { name: "Grep", input: { pattern: hidden, path: / output_file="([^"]+)"/.exec(lastWords(messages))?.[1] } },
           ],
         }),
         { text: "Found." },

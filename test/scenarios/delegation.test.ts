@@ -152,7 +152,7 @@ describe("a background agent", () => {
     const notice = lastWords(model.requests("MAIN")[2]);
     expect(notice).toContain("not from the user");
     expect(notice).toMatch(
-      /<task_notification agent="general-purpose" id="a\w+" status="completed" output="retinue:\/\/output\/a\w+">/,
+      /<task_notification agent="general-purpose" id="a\w+" status="completed" output_file="retinue:\/\/output\/a\w+">/,
     );
     expect(notice).toContain("The slow answer.");
     const [[name = ""] = []] = transcriptsIn({ home, cwd }, sessionId);

@@ -34,7 +34,7 @@ describe("a foreground agent that takes too long", () => {
     const moved = lines.find((line): line is Line & EventOf<"run.backgrounded"> => line.type === "run.backgrounded");
     expect(moved?.cause).toBe("timeout");
     expect(lines.filter(({ type }) => type === "run.ended")).toMatchObject([{ outcome: "succeeded", text: "Late." }]);
-    const [, id] = / output="retinue:\/\/output\/(a\w+)"/.exec(told) ?? [];
+    const [, id] = / output_file="retinue:\/\/output\/(a\w+)"/.exec(told) ?? [];
     const text = readFileSync(
       (session.transcriptPath ?? "").replace(/\.jsonl$/, `/subagents/agent-${id}.output`),
       "utf8",

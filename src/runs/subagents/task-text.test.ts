@@ -153,7 +153,7 @@ describe("the text that tells a parent about an agent", () => {
     const address = "retinue://output/a1";
     expect(launchedText("a1")).toContain(`open ${address} with Read or Grep`);
     const run = { ...ended({ text: "long ".repeat(20_000) }), inBackground: true };
-    expect(noticeText([run])).toContain(`status="completed" output="${address}">`);
+    expect(noticeText([run])).toContain(`status="completed" output_file="${address}">`);
     expect(noticeText([run])).toContain(`To read all of it, open ${address} with Read or Grep.]`);
     expect(noticeText([{ ...run, inBackground: false }])).toContain("To read all of it, use TaskOutput.]");
   });

@@ -109,7 +109,7 @@ export function noticeText(ended: readonly SubagentResult[]): string {
       agent: agentType,
       id: agentId,
       status: statusOf(end.outcome),
-      output: inBackground ? outputAddress(agentId) : undefined,
+      output_file: inBackground ? outputAddress(agentId) : undefined,
     });
     const cause = causeOf(end);
     const why = cause === undefined ? "" : `${escapeTags(cause)}\n`;
