@@ -83,7 +83,8 @@ function inputOf<Event extends HookEvent>(
   facts: HookFacts[Event],
   scene: HookScene & Pick<HooksOptions, "sessionId" | "transcriptPath">,
 ): HookInput {
-  const { agentId, agentType, parent, depth, cwd, permissionMode, sessionId, transcriptPath } = scene;
+  const { agentId, agentType, parent, depth, cwd, permissionMode, sessionId } = scene;
+  const transcriptPath = scene.transcriptPath(agentId) ?? null;
   return {
     hook_event_name: event,
     session_id: sessionId,
@@ -91,7 +92,8 @@ function inputOf<Event extends HookEvent>(
     agent_type: agentType,
     parent_agent_id: parent ?? null,
     depth,
-    transcript_path: transcriptPath(agentId) ?? null,
+    transcript_path: transcriptPath,
+    agent_transcript_path: event === "SubagentStop" ? transcriptPath : undefined,
     cwd,
     permission_mode: permissionMode,
     tool: "tool_name" in facts ? facts.tool_name : undefined,

@@ -216,6 +216,11 @@ describe("SubagentStart and SubagentStop hooks", () => {
       reason: "done",
       last_assistant_message: "Report.",
     });
+    const path = String(stop?.["agent_transcript_path"]);
+    expect(path).toMatch(new RegExp(`/subagents/agent-${stop?.["agent_id"]}\\.jsonl$`));
+    expect(readFileSync(path, "utf8")).toContain("Report.");
+    expect(stop?.["transcript_path"]).toBe(path);
+    expect(start).not.toHaveProperty("agent_transcript_path");
   });
 
   it.each([

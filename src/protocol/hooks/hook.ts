@@ -54,6 +54,8 @@ export interface HookCommon {
   readonly depth: number;
   /** null if no transcript is kept. */
   readonly transcript_path: string | null;
+  /** For SubagentStop: same value as `transcript_path`, under the name that other programs use. Otherwise absent. */
+  readonly agent_transcript_path?: string | null | undefined;
   readonly cwd: string;
   readonly permission_mode: PermissionMode;
 }
