@@ -19,6 +19,7 @@ export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
 export type { Command, InboxLine, PastPrompt, Receipt } from "./control.ts";
 export type {
   CacheDimension,
+  ChildMetadata,
   ContextCause,
   DurableEvent,
   KeptWorktree,

@@ -165,6 +165,10 @@ describe("a session over HTTP", () => {
     const [main, child] = agents;
     expect(main).toMatchObject({ agentId: "main", path: [] });
     expect(child).toMatchObject({ agentType: "general-purpose", path: [child?.agentId], description: "a part" });
+    const [call] = (await server.send("GET", `${path}/agent/main/line`)).text.match(/(?<="callId":")\w+/) ?? [];
+    const subagent = { parentSessionId: id, agentType: "general-purpose", callId: call };
+    expect(child?.metadata).toEqual({ subagent });
+    expect(main).not.toHaveProperty("metadata");
     const lines: Line[] = [];
     for (let after: string | undefined = "0"; after !== undefined; ) {
       const page = await server.send("GET", `${path}/agent/${child?.agentId}/line?after=${after}&limit=5`);

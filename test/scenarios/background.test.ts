@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { EventOf } from "../../src/protocol/index.ts";
 import {
   lastWords,
   mainLines,
@@ -105,6 +106,12 @@ describe("agents whose parent ended before them", () => {
       first?.type === "agent.created" && first.depth === 2 ? [first.agentId] : [],
     );
     expect(below).toHaveLength(1);
+    const created = transcriptsIn({ home, cwd }, sessionId).get(
+      `agent-${below[0]}.jsonl`,
+    )?.[0] as EventOf<"agent.created">;
+    const { agentId: parentSessionId, callId } = created.parent;
+    expect(parentSessionId).not.toBe("main");
+    expect(created.metadata?.subagent).toEqual({ parentSessionId, agentType: "general-purpose", callId });
     const [report = ""] = resultsIn(model.requests("MAIN")[1]);
     expect(report).toContain(`subagents that did not report to it: ${below[0]}`);
     expect(report).toContain("[Ended early (max_turns).");

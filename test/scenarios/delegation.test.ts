@@ -50,6 +50,12 @@ describe("a foreground agent", () => {
       "run.ended",
       "run.cleaned",
     ]);
+    const call = walked.updates.find((update) => update.type === "tool.started");
+    expect(lines[0]).toMatchObject({
+      metadata: {
+        subagent: { parentSessionId: walked.sessionId, agentType: "general-purpose", callId: call?.callId },
+      },
+    });
     const seen = walked.updates.flatMap((update) => (update.type === "subagent.event" ? [update.event] : []));
     expect(seen.filter((event): event is Line => "id" in event)).toEqual(lines);
     const told = walked.updates.flatMap((update) => (update.type === "tool.ended" ? [update.result.details] : []));

@@ -1,7 +1,7 @@
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { createMemoryTranscript, type SessionOptions, type Transcript } from "../../src/app/index.ts";
-import { lastWords, mainLines, open, read, resultsIn } from "./delegation-place.ts";
+import { lastWords, mainLines, open, read, resultsIn, transcriptsIn } from "./delegation-place.ts";
 
 const output = z.object({ count: z.number() });
 
@@ -21,6 +21,10 @@ describe("an agent that the program starts", () => {
     const lines = mainLines(at, session.id);
     expect(lines.map(({ type }) => type)).toEqual(["session.created", "agent.spawned"]);
     expect(lines[1]).toMatchObject({ agentId: started.agentId, by: "program" });
+    const [[, [created] = []] = []] = transcriptsIn(at, session.id);
+    const subagent = { parentSessionId: session.id, agentType: "general-purpose" };
+    expect(created).toMatchObject({ type: "agent.created", metadata: { subagent } });
+    expect(created?.type === "agent.created" && created.metadata?.subagent.callId).toBeUndefined();
   });
 
   it("works alongside the main agent, which is not notified", async () => {

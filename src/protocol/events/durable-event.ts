@@ -28,6 +28,8 @@ export type DurableEvent =
       readonly cwd: string;
       readonly version: string;
       readonly serializer: number;
+      /** Absent in transcripts of earlier versions. */
+      readonly metadata?: ChildMetadata | undefined;
     } & SpawnSpec)
   /**
    * Written to the parent's transcript before the child exists. After a crash, the call continues from the child's
@@ -315,6 +317,17 @@ export interface SpawnSpec {
   readonly isolation?: "worktree" | undefined;
   /** Conversation that the subagent continues. */
   readonly fork?: ForkOrigin | undefined;
+}
+
+/** Metadata of a subagent's own session, which links it to its parent's session. */
+export interface ChildMetadata {
+  readonly subagent: {
+    /** Id of the root session if the parent is the main agent; otherwise, the parent's id. */
+    readonly parentSessionId: SessionId | AgentId;
+    readonly agentType: string;
+    /** Call that started the subagent. Absent if the program started it. */
+    readonly callId?: CallId | undefined;
+  };
 }
 
 /** A decision as recorded. The reason is omitted for allowed calls, because the rule is enough. */

@@ -1,4 +1,5 @@
 import type { AgentDefinition, Diagnostic } from "../agents/definition.ts";
+import type { ChildMetadata } from "../events/durable-event.ts";
 import type { EndReason, Outcome } from "../events/outcome.ts";
 import type { AgentId, SessionId } from "../ids.ts";
 import type { ApprovalQuestion } from "../permissions/approval.ts";
@@ -97,6 +98,8 @@ export interface AgentInfo {
   readonly description: string;
   /** Ids of the agents from the main agent's child down to this one. Empty for the main agent. */
   readonly path: readonly AgentId[];
+  /** Absent for the main agent. */
+  readonly metadata?: ChildMetadata | undefined;
 }
 
 /** A request for approval that has no answer yet. */

@@ -1,9 +1,11 @@
 import { headFingerprints, headLength, SERIALIZER_VERSION } from "../../conversation/index.ts";
 import {
+  type ChildMetadata,
   type DurableEvent,
   type EndReason,
   type EventOf,
   isUnfinished,
+  MAIN_AGENT,
   type PermissionMode,
   runtimeTexts,
 } from "../../protocol/index.ts";
@@ -62,7 +64,12 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
 
 function created({ services, request: { subagent } }: RunHost): DurableEvent {
   const session = sessionCreated(services);
-  return subagent ? { ...session, type: "agent.created", ...subagent.spec } : session;
+  if (subagent === undefined) return session;
+  const { agentType, parent, by } = subagent.spec;
+  const parentSessionId = parent.agentId === MAIN_AGENT ? session.sessionId : parent.agentId;
+  const callId = by === "program" ? undefined : parent.callId;
+  const metadata: ChildMetadata = { subagent: { parentSessionId, agentType, callId } };
+  return { ...session, type: "agent.created", metadata, ...subagent.spec };
 }
 
 /** Returns the first line of a session's transcript. */

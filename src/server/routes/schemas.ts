@@ -249,6 +249,18 @@ export const agentInfo = z.object({
   name: z.string().optional(),
   description: z.string(),
   path: z.array(z.string()),
+  metadata: z
+    .object({
+      subagent: z.object({
+        parentSessionId: z
+          .string()
+          .describe("Id of the session if the main agent is the parent; otherwise, the parent's id."),
+        agentType: z.string(),
+        callId: z.string().optional().describe("Call that started the agent. Absent if a program started it."),
+      }),
+    })
+    .optional()
+    .describe("Links a subagent to its parent. Absent for the main agent."),
 }) satisfies z.ZodType<AgentInfo>;
 
 export const linePage = z.object({

@@ -1,7 +1,7 @@
 import { type ReadSession, readSession } from "../../app/index.ts";
 import { type AgentId, type AgentInfo, type EventOf, MAIN_AGENT, type SessionUpdate } from "../../protocol/index.ts";
 
-type Created = Pick<EventOf<"agent.created">, "agentType" | "name" | "description" | "parent">;
+type Created = Pick<EventOf<"agent.created">, "agentType" | "name" | "description" | "parent" | "metadata">;
 
 /** Tracks the type, name and path of each of a session's agents, from the first lines of their transcripts. */
 export class SessionAgents {
@@ -42,7 +42,8 @@ export class SessionAgents {
       const created = this.created.get(agentId);
       const known = this.known(agentId);
       if (created === undefined || known === undefined) return [];
-      return [{ agentId, ...known, name: created.name, description: created.description }];
+      const { name, description, metadata } = created;
+      return [{ agentId, ...known, name, description, metadata }];
     });
   }
 
