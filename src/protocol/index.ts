@@ -4,6 +4,7 @@ export { type Address, isAddress, outputAddress, parseAddress, resultAddress } f
 export type { ContextPart, ContextReport } from "./agents/context-report.ts";
 export type {
   AgentBudget,
+  AgentColor,
   AgentDefinition,
   CompactRule,
   DefinitionSource,
@@ -12,7 +13,14 @@ export type {
   SkillDefinition,
   SkillFork,
 } from "./agents/definition.ts";
-export { agentAliases, definitionSources, isSameAgent, UNAPPROVED, VERIFIER } from "./agents/definition.ts";
+export {
+  agentAliases,
+  agentColors,
+  definitionSources,
+  isSameAgent,
+  UNAPPROVED,
+  VERIFIER,
+} from "./agents/definition.ts";
 export { ENVIRONMENT_OPENING, runtimeTexts, type ToldEnvironment } from "./agents/environment.ts";
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";

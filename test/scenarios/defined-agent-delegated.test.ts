@@ -3,6 +3,7 @@ import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSy
 import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
+import { foldSession, inTreeOrder, newSessionView, type ViewUpdate } from "../../src/client/index.ts";
 import { type AgentEnvironment, defineAgent, openSession, type RunResult, type RunUpdate } from "../../src/index.ts";
 import { textOf } from "../../src/protocol/index.ts";
 import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
@@ -53,6 +54,29 @@ async function walk(
 }
 
 describe("an agent defined by a program, as a subagent,", () => {
+  it("is shown in the color of its definition, and other agents are not", async () => {
+    const { updates } = await walk(defineAgent({ ...poet, prompt: "You rhyme.", color: "pink" }), {
+      MAIN: [
+        task(),
+        {
+          calls: [{ name: "Task", input: { description: "x", prompt: "OTHER: x", subagent_type: "general-purpose" } }],
+        },
+        done,
+      ],
+      POET: [{ text: "A rhyme." }],
+      OTHER: [{ text: "Nothing." }],
+    });
+    const view = updates
+      .map((update): ViewUpdate => (update.type === "subagent.event" ? update : { agentId: "main", event: update }))
+      .reduce(foldSession, newSessionView());
+    const colors = inTreeOrder(view).map(({ agentType, color }) => [agentType, color]);
+    expect(colors).toEqual([
+      ["main", undefined],
+      ["poet", "pink"],
+      ["general-purpose", undefined],
+    ]);
+  });
+
   it("has the prompt that its function returns", async () => {
     const prompt = ({ cwd }: AgentEnvironment) => `You rhyme about ${cwd}.`;
     const { heard, results, cwd } = await walk(defineAgent({ ...poet, prompt }), {

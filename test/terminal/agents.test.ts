@@ -8,7 +8,11 @@ import { openTerminal, say, type TerminalSession } from "./session.ts";
 
 const task = (name: string) => ({
   tool: "Task",
-  input: { description: `look at ${name}`, prompt: `CHILD: ${name}`, subagent_type: "general-purpose" },
+  input: {
+    description: `look at ${name}`,
+    prompt: `CHILD: ${name}`,
+    subagent_type: name === "paint" ? "painter" : "general-purpose",
+  },
 });
 
 interface Scene {
@@ -45,6 +49,35 @@ async function scene(...names: readonly string[]): Promise<Scene> {
 }
 
 describe("running agents", needs("tmux"), () => {
+  it.each([
+    [{}, { plain: "[39m", painter: "[35m", selected: "[1m[35m" }],
+    [{ NO_COLOR: "1" }, { plain: "", painter: "", selected: "[1m" }],
+  ])("have names in the colors of their definitions, unless colors are off: %j", async (environment, looks) => {
+    const { server } = await scene("one", "paint");
+    const place = createPlace();
+    const agents = join(place.home, "../.agents/agents");
+    mkdirSync(agents, { recursive: true });
+    const fields = "name: painter\ndescription: Paints. Use it for pictures.\ncolor: purple";
+    writeFileSync(join(agents, "painter.md"), `---\n${fields}\n---\nYou paint.\n`);
+    const terminal = await openTerminal(server, { ...place, environment });
+    await say(terminal, "MAIN: go");
+    await terminal.waitFor(/● painter +look at paint/);
+    /** Returns the escape sequences between the mark and the name of the agent, without the escape characters. */
+    const lookOf = async (name: string): Promise<string | undefined> => {
+      const lines = (await terminal.scrollback({ styled: true })).split("\n");
+      const line = lines.findLast((each) => each.includes(` ${name} `) && each.includes("●"));
+      return line?.slice(line.indexOf("●") + 1, line.indexOf(` ${name} `)).replaceAll("\u001b", "");
+    };
+    expect(await lookOf("general-purpose")).toBe(looks.plain);
+    expect(await lookOf("painter")).toBe(looks.painter);
+    await terminal.press("Down");
+    await terminal.press("Down");
+    await terminal.waitFor(/› ● painter/);
+    expect(await lookOf("painter")).toBe(looks.selected);
+    await terminal.press("Enter");
+    await terminal.waitFor("main › painter");
+  });
+
   it("are listed, continue in the background after Ctrl+B, and report when they end", async () => {
     const { server, answer } = await scene("one", "two");
     const terminal = await openTerminal(server);

@@ -52,6 +52,11 @@ describe("the agents page", () => {
   it("explains an agent: findings with their fixes, tools, mode and cost", async () => {
     await page.getByRole("link", { name: /price-auditor/ }).click();
     await details().getByRole("heading", { name: "price-auditor" }).waitFor();
+    await details().locator("h2 .color-mark.pink").waitFor();
+    await page
+      .getByRole("link", { name: /price-auditor/ })
+      .locator(".color-mark.pink")
+      .waitFor();
     const text = (await details().textContent()) ?? "";
     expect(text).toContain('Did you mean "Grep"?');
     expect(text).toContain('Add "Use when ..."');

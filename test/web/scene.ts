@@ -73,6 +73,7 @@ function createProject(directory: string): string {
   writeFileSync(join(directory, "src/invoice/total.ts"), 'import { roundPrice } from "../cart/price.ts";\n');
   mkdirSync(join(directory, ".agents/agents"), { recursive: true });
   writeFileSync(join(directory, ".agents/agents/price-auditor.md"), AUDITOR);
+  writeFileSync(join(directory, ".agents/agents/invoice-checker.md"), CHECKER);
   return directory;
 }
 
@@ -84,8 +85,17 @@ tools: Read, Grpe, Task, Bash(npm test *)
 model: medium
 permissionMode: acceptEdits
 maxTurns: 12
+color: pink
 ---
 You audit how prices are computed. Look at every place that rounds, and report those that differ.
+`;
+
+const CHECKER = `---
+name: invoice-checker
+description: Checks that invoices round prices as the cart does. Use after changes to prices.
+color: purple
+---
+You compare how invoices and the cart round prices.
 `;
 
 interface Served {
@@ -179,7 +189,7 @@ function conversations(invoiceDone: Promise<void>): readonly Conversation[] {
           "I'll have one agent find every place that rounds, and two others work on the cart and the invoices.",
           task("find rounding", "EXPLORE: Find every place that rounds a price.", "Explore"),
           task("cart", "CART: Round half to even in the cart, and prove it with its tests."),
-          task("invoices", "INVOICE: Check that invoices round in the same way."),
+          task("invoices", "INVOICE: Check that invoices round in the same way.", "invoice-checker"),
         ),
         { reply: last, times: "always" as const },
       ],

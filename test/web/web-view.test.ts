@@ -90,6 +90,16 @@ describe("the web view", () => {
     expect(problems).toEqual([]);
   });
 
+  it("shows the color of an agent's definition beside its name", async () => {
+    const mark = agent("invoices").locator(".who .color-mark.purple");
+    expect(await mark.evaluate((element) => getComputedStyle(element).backgroundColor)).toMatch(/^rgb\((?!0, 0, 0)/);
+    expect(await mark.boundingBox()).toMatchObject({ width: 8, height: 8 });
+    expect(await page.getByRole("treeitem").locator(".color-mark").count()).toBe(1);
+    await agent("invoices").click();
+    await page.getByRole("region", { name: "Agent details" }).locator("h2 .color-mark.purple").waitFor();
+    await agent("^main").click();
+  });
+
   it("answers requests with keys and buttons, and shows the whole command with its line breaks", async () => {
     await focusApproval("Edit");
     await page.keyboard.press("y");

@@ -43,6 +43,7 @@ export function forkAgent(request: ForkRequest): ForkedAgent {
     ...parent,
     childPolicy: undefined,
     initialPrompt: undefined,
+    color: undefined,
     agentType: FORK_TYPE,
     head,
     policy,

@@ -1,5 +1,6 @@
 import type { ModelDescription } from "../../ports/index.ts";
 import type {
+  AgentColor,
   AgentDefinition,
   CacheLifetime,
   Effort,
@@ -72,6 +73,7 @@ export interface ResolvedAgent {
   /** Name or alias of the requested model. null if none was requested. */
   readonly requestedModel: string | null;
   readonly modelReason: string;
+  readonly color?: AgentColor | undefined;
   /** Text to append to every user turn. */
   readonly criticalReminder?: string | undefined;
   /** First user turn of a new session, sent before the user's own prompt. */

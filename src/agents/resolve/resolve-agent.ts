@@ -52,6 +52,7 @@ export function assembleAgent(
     maxTurns: asked.maxTurns ?? definition.maxTurns ?? settings.maxTurns ?? DEFAULT_MAX_TURNS,
     requestedModel: request.requestedModel,
     modelReason: request.modelReason,
+    color: definition.color,
     contextTokens,
     criticalReminder,
     initialPrompt,

@@ -4,6 +4,7 @@ import { judgeAgent } from "../../agents/index.ts";
 import { delegationList } from "../../definitions/index.ts";
 import { describeError, errorCode, UserError } from "../../lib/index.ts";
 import {
+  type AgentColor,
   type AgentDefinition,
   canonicalToolName,
   type DefinitionSource,
@@ -30,6 +31,7 @@ export interface AgentRow {
   /** Tools as written in the definition; null means every tool. */
   readonly tools: readonly string[] | null;
   readonly disallowedTools: readonly string[];
+  readonly color: AgentColor | null;
   readonly description: string;
   /** Definitions with the same name that this one replaces. */
   readonly overrides: readonly AgentOverride[];
@@ -112,7 +114,7 @@ export function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; 
   const { agents: listed, tokens } = delegationList(offered.map(({ definition }) => definition));
   const costs = new Map(listed.map((each) => [each.name, each.tokens]));
   const agents = catalog.agents.map(({ definition }): AgentRow => {
-    const { name, source, file, plugin, model, tools, disallowedTools = [], description } = definition;
+    const { name, source, file, plugin, model, tools, disallowedTools = [], color = null, description } = definition;
     const overrides = catalog.overrides
       .filter(({ winner }) => winner.definition === definition)
       .map(({ loser, reason }) => ({
@@ -122,7 +124,7 @@ export function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; 
       }));
     const optional = { file: file ?? null, plugin: plugin ?? null, model: model ?? null, tools: tools ?? null };
     const cost = { tokens: costs.get(name) ?? 0, hidden: definition.hidden === true, denied: denied.get(name) ?? null };
-    return { name, source, ...optional, disallowedTools, description, overrides, ...cost };
+    return { name, source, ...optional, disallowedTools, color, description, overrides, ...cost };
   });
   return { agents, tokens };
 }

@@ -26,7 +26,7 @@ export async function reportAgent(name: string, options: CatalogOptions): Promis
 export function reportOf(agent: CatalogAgent, loaded: AgentCatalog, { cwd }: Pick<CatalogOptions, "cwd">): AgentReport {
   const { definition } = agent;
   const { mcpServers = [], hooks = [], name, source, file, plugin, description, model, effort } = definition;
-  const { maxTurns, background, isolation, memory, skills, permissionMode } = definition;
+  const { maxTurns, background, isolation, memory, color, skills, permissionMode } = definition;
   const row = rowsOf(loaded).agents.find((each) => each.name === name);
   const { rules = [], settings = {} } = loaded.snapshot.settings ?? {};
   const resolution = resolveDefinition(definition, { rules, settings, cwd });
@@ -43,6 +43,7 @@ export function reportOf(agent: CatalogAgent, loaded: AgentCatalog, { cwd }: Pic
     background,
     isolation,
     memory,
+    color,
     skills,
     permissionMode,
     // Only names are reported, because the commands and variables of servers and hooks may contain secrets.

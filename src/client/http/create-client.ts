@@ -1,4 +1,5 @@
 import {
+  type AgentColor,
   type AgentDraft,
   type AgentFileCheck,
   type AgentId,
@@ -190,6 +191,7 @@ export interface AgentCatalog {
     /** Number of tokens that the agent's line takes up in the list of agents for models. */
     readonly tokens?: number | undefined;
     readonly denied?: string | null | undefined;
+    readonly color?: AgentColor | null | undefined;
   }[];
   readonly switchedOff: readonly { readonly name: string; readonly reason: string }[];
   readonly diagnostics: readonly Diagnostic[];

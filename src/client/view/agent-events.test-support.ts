@@ -1,5 +1,6 @@
 import {
   type DurableEvent,
+  type EventOf,
   type Line,
   noFacts,
   noUsage,
@@ -40,7 +41,7 @@ export const created = (path: readonly string[], description = "find the router"
   serializer: 1,
 });
 
-export const started = (more: { readonly background?: true } = {}): DurableEvent => ({
+export const started = (more: Partial<Pick<EventOf<"run.started">, "background" | "color">> = {}): DurableEvent => ({
   type: "run.started",
   runId: "r",
   agentId: "a",

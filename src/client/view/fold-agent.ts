@@ -225,6 +225,7 @@ function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentV
     before: { turns, toolCalls, usage, costUsd, denied, filesChanged, commands },
     runId: line.runId,
     background: line.background === true,
+    color: line.color,
     model: line.model,
     window: line.window,
     permissionMode: line.permissionMode,

@@ -1,4 +1,5 @@
 import {
+  type AgentColor,
   type AgentId,
   type CallId,
   type CommandFact,
@@ -60,6 +61,8 @@ export interface AgentView extends AgentTotals {
   /** Number of direct subagents in the session's `running`. */
   readonly runningChildren: number;
   readonly background: boolean;
+  /** Color of the agent's definition. */
+  readonly color?: AgentColor | undefined;
   readonly model: string;
   /** Size of the model's context window in tokens. */
   readonly window?: number | undefined;

@@ -1,7 +1,9 @@
 import { misspelledName } from "../../lib/index.ts";
 import {
   type AgentBudget,
+  type AgentColor,
   type AgentDefinition,
+  agentColors,
   type DefinitionSource,
   definitionHookEvents,
   type HookEntry,
@@ -38,7 +40,7 @@ export const optionalFields: Partial<Record<AgentField, OptionalReader>> = {
   contextTokens: (reader) => readCount(reader, "contextTokens"),
   budget: readBudget,
   acceptance: (reader) => readText(reader, "acceptance"),
-  color: (reader) => readText(reader, "color")?.trim(),
+  color: readColor,
   background: (reader) => readBoolean(reader, "background"),
   memory: (reader) => readChoice(reader, { name: "memory", values: ["user", "project", "local"] }),
   requiredTools: (reader) => readNames(reader, "requiredTools"),
@@ -79,6 +81,23 @@ function readModel(reader: AgentFieldReader): string | undefined {
     fix: `Write ${reader.syntax.entry(field.key, first.slice(0, 60))}.`,
   });
   return first;
+}
+
+/** Reads a color. Many files have colors that other programs support, which is not worth a warning on every run. */
+function readColor(reader: AgentFieldReader): AgentColor | undefined {
+  const field = reader.get("color");
+  const text = readText(reader, "color")?.trim();
+  if (field === undefined || text === undefined) return undefined;
+  const color = agentColors.find((each) => each === text.toLowerCase());
+  if (color !== undefined) return color;
+  const meant = misspelledName(text, agentColors);
+  const list = `${agentColors.slice(0, -1).join(", ")} or ${agentColors.at(-1)}`;
+  reader.notice(field, {
+    code: "unknown_color",
+    message: `The color "${text.slice(0, 40)}" is unknown, so the agent is shown without a color. Use ${list}.`,
+    fix: meant === undefined ? undefined : `Did you mean "${meant}"?`,
+  });
+  return undefined;
 }
 
 const budgetKeys = ["tokens", "usd", "turns", "seconds", "spawns", "concurrent"] as const;

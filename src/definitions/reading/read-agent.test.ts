@@ -502,6 +502,7 @@ describe("fields", () => {
     ["omitClaudeMd: true\nforkContext: false", { omitProjectContext: true, forkContext: false }],
     ["criticalSystemReminder_EXPERIMENTAL: careful", { criticalReminder: "careful" }],
     ["mode: primary", { hidden: true }],
+    ["color: Orange", { color: "orange" }],
     ["mode: subagent\nhidden: true", { hidden: true }],
     ["model: [big, small]", { model: "big" }],
     ["acceptance: npm test\ncontext_tokens: 50000", { acceptance: "npm test", contextTokens: 50_000 }],
@@ -534,6 +535,19 @@ describe("fields", () => {
     const { definition, diagnostics } = await withFields(frontmatter);
     expect(Object.keys(definition ?? {}).sort()).toEqual(["description", "file", "name", "source"]);
     expect(diagnostics).toMatchObject([{ severity: "warning", code: "wrong_type", line: 4 }]);
+  });
+
+  it.each([
+    ["teal", undefined],
+    ['"#1B4D3E"', undefined],
+    ["gren", 'Did you mean "green"?'],
+    ["constructor", undefined],
+  ])("do not include an unknown color, which is reported: %s", async (color, fix) => {
+    const { definition, diagnostics } = await withFields(`color: ${color}`);
+    expect(definition).not.toHaveProperty("color");
+    const message = `The color "${color.replaceAll('"', "")}" is unknown, so the agent is shown without a color. Use red, blue, green, yellow, purple, orange, pink or cyan.`;
+    expect(diagnostics).toMatchObject([{ severity: "notice", code: "unknown_color", line: 4, message }]);
+    expect(diagnostics[0]?.fix).toBe(fix);
   });
 
   it("do not include hooks in other formats, which are reported", async () => {

@@ -35,6 +35,10 @@ export interface McpServerUse {
   readonly where?: string | undefined;
 }
 
+/** Colors in which agents can be shown. */
+export const agentColors = ["red", "blue", "green", "yellow", "purple", "orange", "pink", "cyan"] as const;
+export type AgentColor = (typeof agentColors)[number];
+
 /** An agent file without its body, so that a large catalog fits in memory. */
 export interface AgentDefinition {
   readonly name: string;
@@ -62,7 +66,8 @@ export interface AgentDefinition {
   readonly budget?: AgentBudget | undefined;
   /** Command that must succeed for the work to be accepted. */
   readonly acceptance?: string | undefined;
-  readonly color?: string | undefined;
+  /** Color in which the agent is shown. */
+  readonly color?: AgentColor | undefined;
   readonly background?: boolean | undefined;
   readonly memory?: "user" | "project" | "local" | undefined;
   readonly skills?: readonly string[] | undefined;

@@ -1,3 +1,4 @@
+import type { AgentColor } from "../agents/definition.ts";
 import type { ToldEnvironment } from "../agents/environment.ts";
 import type { ForkOrigin } from "../agents/fork.ts";
 import type { HookEvent, HookRecord } from "../hooks/hook.ts";
@@ -100,6 +101,8 @@ export type DurableEvent =
       readonly waits?: true | undefined;
       /** Tools that a subagent's definition requested, and tools that the subagent got. */
       readonly tools?: ToolReport | undefined;
+      /** Color of the agent's definition. */
+      readonly color?: AgentColor | undefined;
       /** Policy of a subagent. A resumed subagent gets no more permissions than this policy grants. */
       readonly policy?: RecordedPolicy | undefined;
     }

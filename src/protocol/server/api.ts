@@ -135,6 +135,7 @@ export interface AgentReport
     | "background"
     | "isolation"
     | "memory"
+    | "color"
     | "skills"
     | "tools"
     | "disallowedTools"

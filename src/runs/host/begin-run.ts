@@ -105,6 +105,7 @@ function runStarted(host: RunHost, mode: PermissionMode): EventOf<"run.started">
     cacheMinimumTokens,
     waits: waits || undefined,
     tools: subagent?.tools,
+    color: agent.color,
     policy: subagent?.policy,
     background: subagent?.background || undefined,
   };

@@ -1,8 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { foldSession, newSessionView, type SessionView, type ViewUpdate } from "../../client/index.ts";
 import { answered, created, line, runEnded, started } from "../../client/view/agent-events.test-support.ts";
-import type { DurableEvent } from "../../protocol/index.ts";
-import { textOfRow } from "../screen/row.ts";
+import { agentColors, type DurableEvent, type EventOf } from "../../protocol/index.ts";
+import { createPaint, textOfRow } from "../screen/row.ts";
 import { widthOfRow } from "../screen/text.ts";
 import { allAgents, panelRows } from "./agents-panel.ts";
 
@@ -53,6 +53,30 @@ describe("the tree of agents", () => {
     expect(texts(view, { rows: 3 })[1]).toMatch(/that call the router: … {2}background +1:05/);
     expect(texts(view, { rows: 3, columns: 64 })[1]).toMatch(/look at all places tha.*… {2}background +1:05/);
     expect(texts(view, { rows: 3, columns: 40 })[1]).toMatch(/look at all pl.*… +1:05$/);
+  });
+
+  it("shows agents' names in the colors of their definitions, unless colors are off", () => {
+    const id = "a000000000001";
+    const rowOf = (color: EventOf<"run.started">["color"], selected?: string) => {
+      const view = [created([id]), started({ color })]
+        .map((event, index): ViewUpdate => ({ agentId: id, seq: index + 1, event: line(event, at) }))
+        .reduce(foldSession, newSessionView());
+      const listed = allAgents(view);
+      return panelRows(view, { columns: 79, rows: 3, now: at, listed, selected })[1] ?? [];
+    };
+    const [paint, plain] = [createPaint({ hasColor: true }), createPaint({ hasColor: false })];
+    /** Returns the parameters of the escape sequence before the name. */
+    const lookOf = (color: EventOf<"run.started">["color"], selected?: string): string | undefined =>
+      paint(rowOf(color, selected))
+        .split("\u001b[")
+        .find((part) => part.includes("m Explore "))
+        ?.split("m")[0];
+    const painted = new Set(agentColors.map((color) => lookOf(color)));
+    expect([...painted]).toEqual(agentColors.map(() => expect.stringMatching(/^[39][1-6]$/)));
+    expect(lookOf("orange", id)).toBe("1;91");
+    expect(lookOf(undefined)).toBe("0");
+    expect(lookOf("constructor" as "red")).toBe("0");
+    expect(plain(rowOf("orange"))).toContain(plain(rowOf(undefined)));
   });
 
   it("is readable with 300 agents: it counts them, and shows those around the selected one", () => {

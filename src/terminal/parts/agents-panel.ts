@@ -17,7 +17,7 @@ import { plural } from "../../lib/index.ts";
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import { activitySpan } from "../conversation/call-rows.ts";
 import { thousands } from "../conversation/item-rows.ts";
-import { type Row, type Span, span } from "../screen/row.ts";
+import { agentSpan, type Row, type Span, span } from "../screen/row.ts";
 import { cleanLine, cutBefore, pad, spread } from "../screen/text.ts";
 
 export interface PanelOptions {
@@ -184,7 +184,7 @@ function agentRow(agent: AgentView, { columns, now, selected, width, hasCost, is
   const left = [
     span(isSelected ? "› " : "  ", "accent"),
     markOf(agent),
-    span(` ${name} `, isSelected ? "bold" : undefined),
+    agentSpan(` ${name} `, agent.color, isSelected ? "bold" : undefined),
     span(cleanLine(about), "dim"),
     activitySpan(doing, stateOf(agent) === "waitingForApproval" ? "warn" : undefined),
   ];

@@ -15,7 +15,7 @@ import { isToldByEnd, type PrintedKind, printedItem, textColumns, thousands } fr
 import { markdownRows } from "../conversation/markdown.ts";
 import { hintRow } from "../frame.ts";
 import type { Key } from "../screen/keys.ts";
-import { type Row, span } from "../screen/row.ts";
+import { agentSpan, type Row, span } from "../screen/row.ts";
 import { cleanLine, cutBefore, spread, widthOf } from "../screen/text.ts";
 import { actOnAgent, agentKeys, messageAgent } from "./agent-actions.ts";
 import { allAgents, clock, dollars, elapsedOf, labelIn, markOf, nameOf } from "./agents-panel.ts";
@@ -179,6 +179,10 @@ function headRows(agent: AgentView, app: App, columns: number): readonly Row[] {
     const found = agentOf(app.view, each);
     return found === undefined ? each : nameOf(found);
   });
+  const above = ["main", ...names]
+    .slice(0, -1)
+    .map((each) => `${each} › `)
+    .join("");
   const elapsed = clock(elapsedOf(agent, app.now()));
   const all = [
     elapsed,
@@ -196,7 +200,8 @@ function headRows(agent: AgentView, app: App, columns: number): readonly Row[] {
       [
         span("  "),
         markOf(agent),
-        span(` ${["main", ...names].join(" › ")}`, "bold"),
+        span(` ${above}`, "bold"),
+        agentSpan(names.at(-1) ?? "main", agent.color, "bold"),
         span(`  ${cleanLine(agent.description)}`, "dim"),
       ],
       agent.agentId === MAIN_AGENT ? [] : [span(agent.agentId, "dim")],

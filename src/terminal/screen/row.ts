@@ -1,4 +1,5 @@
 import { stripControls } from "../../lib/index.ts";
+import type { AgentColor } from "../../protocol/index.ts";
 
 /** A line on the screen. When it is painted, it never contains line breaks or control characters. */
 export type Row = readonly Span[];
@@ -8,7 +9,10 @@ export interface Span {
   readonly style?: Style | undefined;
   /** Set if the text ends with a path. If there is no room for all of it, the file name is kept. */
   readonly isPath?: boolean | undefined;
-  /** Style that the user's own program has chosen, as parameters of an escape sequence: digits and semicolons. */
+  /**
+   * Style that the user's own program or an agent's color has chosen, as parameters of an escape sequence: digits and
+   * semicolons. Without colors, `style` is used instead.
+   */
   readonly look?: string | undefined;
 }
 
@@ -41,6 +45,25 @@ const looks = {
   added: "32",
   removed: "31",
 } as const;
+
+/** Agents' colors, as parameters of escape sequences. Orange is the bright red that some themes show as orange. */
+const agentLooks: Readonly<Record<AgentColor, string>> = {
+  red: "31",
+  blue: "34",
+  green: "32",
+  yellow: "33",
+  purple: "35",
+  orange: "91",
+  pink: "95",
+  cyan: "36",
+};
+
+/** Returns a span in an agent's color, which can also be bold. */
+export function agentSpan(text: string, color: AgentColor | undefined, style?: "bold"): Span {
+  if (color === undefined || !Object.hasOwn(agentLooks, color)) return { text, style };
+  const look = agentLooks[color];
+  return { text, style, look: style === undefined ? look : `${looks[style]};${look}` };
+}
 
 /** Returns the escape sequence of a row. Without colors, only bold, dim and similar attributes are left. */
 export type Paint = (row: Row) => string;

@@ -1,6 +1,7 @@
 import { type ReactNode, useCallback, useState } from "react";
 import { formatCount } from "../../lib/portable.ts";
 import type { AgentReport } from "../../protocol/index.ts";
+import { ColorMark } from "../parts/color-mark.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
 import { linkTo } from "../state/route.ts";
@@ -48,7 +49,10 @@ export function AgentDetail({ name, place, onChanged }: AgentDetailProps): React
     <>
       {back}
       <div className="agent-title">
-        <h2>{report.name}</h2>
+        <h2>
+          <ColorMark color={report.color} />
+          {report.name}
+        </h2>
         <span className="pill">{sourceWords[report.source]}</span>
         <span className="space" />
         {text !== undefined && !isEditing && (
@@ -151,7 +155,7 @@ function Report({ report, root }: { readonly report: AgentReport; readonly root:
 }
 
 function factsOf(report: AgentReport, root: string): readonly (readonly [string, ReactNode])[] {
-  const { model, effort, permissionMode, mode, maxTurns, background, isolation, memory, skills = [] } = report;
+  const { model, effort, permissionMode, mode, maxTurns, background, isolation, memory, color, skills = [] } = report;
   const { mcpServers, hooks, file, plugin } = report;
   const optional = (name: string, value: ReactNode): readonly (readonly [string, ReactNode])[] =>
     value === undefined || value === "" || value === false ? [] : [[name, value]];
@@ -163,6 +167,7 @@ function factsOf(report: AgentReport, root: string): readonly (readonly [string,
     ...optional("Background", background === true ? "always" : undefined),
     ...optional("Isolation", isolation === undefined ? undefined : "in its own worktree"),
     ...optional("Memory", memory),
+    ...optional("Color", color),
     ...optional("Skills", skills.join(", ")),
     ...optional("MCP servers", mcpServers.join(", ")),
     ...optional("Hooks", hooks.join(", ")),

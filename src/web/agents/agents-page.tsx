@@ -1,6 +1,7 @@
 import { type ReactNode, useCallback, useState } from "react";
 import type { AgentCatalog } from "../../client/index.ts";
 import { formatCount, plural } from "../../lib/portable.ts";
+import { ColorMark } from "../parts/color-mark.tsx";
 import { Problem } from "../parts/problem.tsx";
 import { useLoaded } from "../parts/use-loaded.ts";
 import { goTo, linkTo } from "../state/route.ts";
@@ -96,7 +97,7 @@ function AgentList({ catalog: { agents, diagnostics, switchedOff }, selected }: 
           <nav key={title} aria-label={title}>
             <h2>{title}</h2>
             <ul>
-              {members.map(({ name, file, description, denied }) => {
+              {members.map(({ name, file, description, denied, color }) => {
                 const worst = worstOf(diagnostics.filter((each) => each.file === file));
                 return (
                   <li key={name}>
@@ -105,7 +106,10 @@ function AgentList({ catalog: { agents, diagnostics, switchedOff }, selected }: 
                       href={linkTo({ page: "agents", agent: name })}
                       aria-current={name === selected ? "page" : undefined}
                     >
-                      <span className="name">{name}</span>
+                      <span className="name">
+                        <ColorMark color={color} />
+                        {name}
+                      </span>
                       {(worst ?? denied) && <span className={`flag ${worst ?? "denied"}`}>{worst ?? "denied"}</span>}
                       <span className="description">{description}</span>
                     </a>

@@ -2,6 +2,7 @@ import { type ReactNode, useEffect, useState } from "react";
 import { type AgentView, type Spans, stateOf, tokensOf } from "../../../client/index.ts";
 import { formatCount, plural } from "../../../lib/portable.ts";
 import { type ContextReport, MAIN_AGENT, type SessionInfo } from "../../../protocol/index.ts";
+import { ColorMark } from "../../parts/color-mark.tsx";
 import { ConfirmDialog } from "../../parts/confirm-dialog.tsx";
 import { AT_MOST, formatCost, formatTokens } from "../../parts/format.ts";
 import { SendButton } from "../../parts/send-button.tsx";
@@ -57,6 +58,7 @@ export function AgentPanel({ agent, state: { view, spans }, info }: AgentPanelPr
   return (
     <>
       <h2>
+        <ColorMark color={agent.color} />
         {nameOf(agent)} <span className="plain">{typeOf(agent)}</span>
       </h2>
       {info !== undefined && <AgentActions key={agent.agentId} agent={agent} running={view.running.length} />}

@@ -12,6 +12,7 @@ import {
 import { type AgentView, type SessionView, stateOf } from "../../../client/index.ts";
 import { formatCount } from "../../../lib/portable.ts";
 import type { AgentId } from "../../../protocol/index.ts";
+import { ColorMark } from "../../parts/color-mark.tsx";
 import { Signs } from "../../parts/exact-text.tsx";
 import { AT_MOST, formatAge, formatCost } from "../../parts/format.ts";
 import { useNow } from "../../state/clock.ts";
@@ -264,6 +265,7 @@ const AgentLine = memo(function AgentLine(props: AgentLineProps): ReactNode {
     >
       <span className={`dot ${toneOf(agent)}`} aria-hidden="true" />
       <span className="who">
+        <ColorMark color={agent.color} />
         <b>{nameOf(agent)}</b> <span className="dim type">{type}</span>
       </span>
       <span className="number dim" title={agent.isCostAtMost && AT_MOST}>
