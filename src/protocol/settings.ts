@@ -142,6 +142,8 @@ export interface HookCommand {
 
 /** Settings, as in a settings file. */
 export interface Settings {
+  /** Main agent of new sessions. */
+  readonly agent?: string | undefined;
   readonly provider?: string | undefined;
   readonly model?: string | undefined;
   readonly effort?: Effort | undefined;

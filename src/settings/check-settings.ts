@@ -119,6 +119,7 @@ const budget: JsonSchema = {
 };
 
 const properties: Record<string, JsonSchema> = {
+  agent: text,
   provider: text,
   model: text,
   effort: { enum: ["low", "medium", "high", "xhigh", "max"] },

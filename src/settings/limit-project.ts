@@ -98,6 +98,7 @@ const bound: readonly string[] = [
   "env",
   "statusLine",
   "fileSuggestion",
+  "agent",
   "agents",
   "mcpServers",
 ];

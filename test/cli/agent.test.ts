@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { expect, it } from "vitest";
+import { describe, expect, it } from "vitest";
 import { systemOf, toolNamesOf } from "../../src/testing/index.ts";
 import { createPlace, resultOf, retinue, serve } from "./command-line.ts";
 
@@ -81,6 +81,75 @@ it("an agent with an initial prompt needs no other prompt; without any prompt, n
   expect(again.code).toBe(2);
   expect(again.stderr).toContain("has nothing left to do");
   expect(server.requests).toHaveLength(1);
+});
+
+describe("the agent setting", () => {
+  const poet = { description: "Writes verse.", prompt: "You rhyme.", initialPrompt: "Write a verse." };
+  /** Creates a place with user settings. */
+  const placeWith = (settings: object) => {
+    const place = createPlace();
+    mkdirSync(place.home, { recursive: true });
+    const write = (given: object) => writeFileSync(join(place.home, "settings.json"), JSON.stringify(given, null, 2));
+    write(settings);
+    return { ...place, write };
+  };
+
+  it("chooses the main agent of new sessions; --agent takes precedence, and resumed sessions keep their agent", async () => {
+    const { write, ...place } = placeWith({ agent: "poet", agents: { poet } });
+    const server = await serve(() => ({ content: "A rhyme." }));
+    const run = async (...words: string[]): Promise<string> => {
+      const ended = await retinue(["-p", ...words], { ...place, server });
+      expect(ended).toMatchObject({ code: 0, stdout: "A rhyme.\n", stderr: "" });
+      return systemOf(server.requests.at(-1)!).includes("You rhyme.") ? "poet" : "main";
+    };
+    expect(await run()).toBe("poet");
+    expect(JSON.stringify(server.requests[0]?.body)).toContain("Write a verse.");
+    expect(await run("--agent", "main", "Hello")).toBe("main");
+    expect(await run("--continue", "More")).toBe("main");
+    expect(await run("Hello")).toBe("poet");
+    write({ agents: { poet } });
+    expect(await run("--continue", "More")).toBe("poet");
+    expect(await run("Hello")).toBe("main");
+  });
+
+  it("is reported with its place if the agent does not exist, because another agent may have more tools", async () => {
+    const { write, ...place } = placeWith({ agent: "Exlpore" });
+    const ended = await retinue(["-p", "Hello"], place);
+    expect(ended).toMatchObject({ code: 2, stdout: "" });
+    expect(ended.stderr).toContain(`There is no agent "Exlpore", which ${join(place.home, "settings.json")}:2 chooses`);
+    expect(ended.stderr).toMatch(/Did you mean "Explore"\?.* pass --agent NAME\. `main` is the main agent\./);
+    write({ agent: 5 });
+    expect((await retinue(["-p", "Hello"], place)).stderr).toContain("settings.json:2: agent must be a string");
+  });
+
+  it("of a project applies if the directory is trusted, but can't choose an agent that bypasses permissions", async () => {
+    const { write, ...place } = placeWith({ agents: { free: { ...poet, permissionMode: "bypassPermissions" } } });
+    mkdirSync(join(place.cwd, ".retinue"));
+    const choose = (agent: string) =>
+      writeFileSync(join(place.cwd, ".retinue/settings.json"), JSON.stringify({ agent }));
+    choose("Explore");
+    const server = await serve(() => ({ content: "Done." }));
+    const untrusted = await retinue(["-p", "Hello"], { ...place, server });
+    expect(untrusted.stderr).toContain("agent");
+    expect(toolNamesOf(server.requests.at(-1)!)).toContain("Bash");
+    await retinue(["-p", "--trust", "Hello"], { ...place, server });
+    expect(toolNamesOf(server.requests.at(-1)!)).not.toContain("Bash");
+    expect(await retinue(["trust", "add"], place)).toMatchObject({ code: 0, stdout: expect.stringContaining("agent") });
+    await retinue(["-p", "Hello"], { ...place, server });
+    expect(toolNamesOf(server.requests.at(-1)!)).not.toContain("Bash");
+    choose("free");
+    const changed = await retinue(["-p", "Hello"], { ...place, server });
+    expect(changed.stderr).toContain("ignoring agent, which changed since you trusted this project");
+    expect(toolNamesOf(server.requests.at(-1)!)).toContain("Bash");
+    const refused = await retinue(["-p", "--trust", "Hello"], { ...place, server });
+    expect(refused.code).toBe(2);
+    expect(refused.stderr).toMatch(
+      /\.retinue\/settings\.json:1 can't choose the agent "free", .*bypassPermissions.* --agent free/,
+    );
+    expect(await retinue(["-p", "--trust", "--agent", "free", "Hello"], { ...place, server })).toMatchObject({
+      code: 0,
+    });
+  });
 });
 
 it("an agent whose file can't be read is reported with the reason", async () => {

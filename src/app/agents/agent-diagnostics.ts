@@ -55,6 +55,16 @@ export function missingSessionAgent(name: string, loaded: AgentCatalog): UserErr
   return new UserError(message, { code: "agent", fix, exitCode: 2 });
 }
 
+/** Returns the error for a main agent that does not exist. `place` is the file and line of the `agent` setting. */
+export function unknownInSettings(name: string, loaded: AgentCatalog, place = "the `agent` setting"): UserError {
+  const { message, fix } = unknownAgent(name, loaded);
+  return new UserError(`${message}, which ${place} chooses`, {
+    code: "agent",
+    fix: `${fix} To use another agent once, pass the \`agent: NAME\` option. \`${MAIN_TYPE}\` is the main agent.`,
+    exitCode: 2,
+  });
+}
+
 /** Reports skills that a definition names but that do not exist. */
 export function missingSkills(
   { name, file = name, skills = [] }: AgentDefinition,

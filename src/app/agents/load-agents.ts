@@ -10,11 +10,13 @@ import {
   type ProjectSnapshot,
   type RunResult,
   type Settings,
+  type SettingsOrigin,
 } from "../../protocol/index.ts";
 import type { AvailableAgent } from "../../runs/index.ts";
 import type { SessionContext } from "../opening/session-context.ts";
 import type { SessionOptions } from "../opening/session-options.ts";
 import { runCallback } from "../session/with-callback.ts";
+import { placeOf } from "../settings/setting-place.ts";
 import { type AgentCatalog, type CatalogAgent, createAgentCatalog } from "./agent-catalog.ts";
 import {
   agentNotices,
@@ -25,6 +27,7 @@ import {
   missingSessionAgent,
   skillNotices,
   unknownAgent,
+  unknownInSettings,
 } from "./agent-diagnostics.ts";
 import type { AgentCallback } from "./agent-options.ts";
 import { type LoadedAgents, reloadable } from "./available-agents.ts";
@@ -157,15 +160,22 @@ async function readSnapshot(
     approvals,
     agents,
     settings: catalogSettings?.agents,
-    required: mainName(agent, before) !== undefined || definesAgents(settings),
+    required: mainName({ agent, settings, before }) !== undefined || definesAgents(settings),
     additionalDirectories: settings.permissions?.additionalDirectories,
   });
   return answer.changed ? answer.snapshot : undefined;
 }
 
+interface MainChoice {
+  readonly agent: string | undefined;
+  readonly settings: Settings;
+  /** Main agent's type in the session to resume; undefined for a new session. */
+  readonly before: string | undefined;
+}
+
 /** Returns the name of the main agent's definition; undefined for the `main` agent, which needs none. */
-function mainName(asked: string | undefined, before: string | undefined): string | undefined {
-  return asked ?? (before === MAIN_TYPE ? undefined : before);
+function mainName({ agent, settings, before = settings.agent }: MainChoice): string | undefined {
+  return agent ?? (before === MAIN_TYPE ? undefined : before);
 }
 
 interface DefinitionParts extends LoadParts {
@@ -204,14 +214,18 @@ async function resolveDefinitions(
       return found && availableAgent(found, { loaded, worker, docsDirectory: facts.docsDirectory, projectContext });
     },
   };
-  const name = mainName(options.agent, before);
+  const name = mainName({ agent: options.agent, settings, before });
+  const isFromSettings = options.agent === undefined && before === undefined;
+  const origin = isFromSettings ? options.settingsOrigins?.find(({ path }) => path === "agent") : undefined;
   const found = name === undefined ? undefined : await agents.find(name);
   if (found !== undefined) {
+    checkChoice(found.definition, origin);
     const notices = new Set([...givenNotices, ...found.notices, ...agentNotices(loaded), ...catalogNotices(loaded)]);
     return { ...found, prompt: found.prompt(cwd), notices: [...notices], agents, project: snapshot };
   }
   // If the main agent's file is deleted while the session is open, the agent keeps its definition.
   if (name !== undefined && name !== MAIN_TYPE && isFirst) {
+    if (isFromSettings) throw unknownInSettings(name, loaded, placeOf(origin));
     throw options.agent === undefined ? missingSessionAgent(name, loaded) : unknownAgent(name, loaded);
   }
   const notices = [
@@ -222,6 +236,17 @@ async function resolveDefinitions(
     ...skillNotices(loaded),
   ];
   return { projectContext, skills: [], readableRoots: snapshot.skillRoots, notices, agents, project: snapshot };
+}
+
+/** Throws a `UserError` if a project's settings choose an agent that bypasses permissions, which only its user may do. */
+function checkChoice({ name, permissionMode }: AgentDefinition, origin: SettingsOrigin | undefined): void {
+  const isFromProject = origin?.scope === "project" || origin?.scope === "local";
+  if (!isFromProject || permissionMode !== "bypassPermissions") return;
+  throw new UserError(`${placeOf(origin)} can't choose the agent "${name}", because its mode is bypassPermissions`, {
+    code: "agent",
+    exitCode: 2,
+    fix: `To run it yourself, use the \`agent: ${name}\` option.`,
+  });
 }
 
 /** Codes of problems that are errors in a program's own definitions: a limit or a hook would have no effect. */

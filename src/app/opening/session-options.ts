@@ -74,7 +74,7 @@ export interface SessionOptions {
   readonly rules?: readonly Rule[] | undefined;
   /** Agent settings from `loadProjectSettings`; read from the settings files if absent. */
   readonly catalogSettings?: LoadedCatalogSettings | undefined;
-  /** The session's main agent; defaults to the resumed session's, or to `main`. */
+  /** The session's main agent; defaults to the resumed session's, the one that the settings choose, or `main`. */
   readonly agent?: string | undefined;
   /**
    * Gives the main agent only the delegation tools. Its subagents have the tools that the main agent would otherwise

@@ -2,9 +2,13 @@ import type { SettingsOrigin } from "../../protocol/index.ts";
 import type { SessionOptions } from "../opening/session-options.ts";
 
 /** Session options that correspond to settings. An administrator's managed settings override them. */
-export type ManageableOptions = Pick<SessionOptions, "model" | "provider" | "effort" | "maxTurns" | "permissionMode">;
+export type ManageableOptions = Pick<
+  SessionOptions,
+  "agent" | "model" | "provider" | "effort" | "maxTurns" | "permissionMode"
+>;
 
 const settingsOf: Readonly<Record<keyof ManageableOptions, string>> = {
+  agent: "agent",
   model: "model",
   provider: "provider",
   effort: "effort",

@@ -63,7 +63,6 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
   const home = stateDirectory(process.env);
   const cwd = chosenDirectory(options.cwd);
   const resume = sessionToResume(options, { home, cwd });
-  const { agent } = options;
   const needsInitialPrompt = prompt === "" && (resume === undefined || isDone(home, resume));
   // Only a named agent in a new session can have an initial prompt.
   if (needsInitialPrompt && resume !== undefined)
@@ -71,7 +70,8 @@ async function open(options: PrintOptions, run: RunSessionOptions): Promise<RunS
       `The session ${resume} has nothing left to do`,
       `Give it a prompt: retinue resume ${resume} "…"${resumeOptions(cwd, "")}`,
     );
-  if (needsInitialPrompt && agent === undefined) throw noPrompt();
+  const agent = (): string | undefined => options.agent ?? loadSettings({ home, cwd }, options).settings.agent;
+  if (needsInitialPrompt && agent() === undefined) throw noPrompt();
   const opened = await openIn({ home, cwd, resume }, options, run);
   const { session } = opened;
   if (!needsInitialPrompt || session.initialPrompt?.trim()) return opened;
@@ -91,9 +91,7 @@ async function openIn(
   run: Omit<RunSessionOptions, "prompt">,
 ): Promise<RunSession> {
   const { report, agentUpdates, approvals, signal, interactive = false } = run;
-  const { trust, agent } = options;
-  const flags = flagSettings(options);
-  const loaded = loadProjectSettings({ home, cwd, environment: process.env, trust, flags, file: options.settings });
+  const loaded = loadSettings({ home, cwd }, options);
   const { unmanaged, overridden } = withoutManaged(options, loaded.origins);
   const found = [...loaded.notices, ...overridden.map(overriddenNotice)];
   const { agents, allowedTools, disallowedTools, acceptance, onAsk, coordinator } = options;
@@ -106,7 +104,6 @@ async function openIn(
     catalogSettings: loaded,
     entryPoint: "cli",
     trusted: loaded.trusted,
-    agent,
     // `openSession` checks the values.
     agents: agents as SessionOptions["agents"],
     onAsk: onAsk === "ask" ? undefined : onAsk,
@@ -127,6 +124,14 @@ async function openIn(
     throw error;
   });
   return { session, settings: loaded.settings, notices: [...found, ...session.notices] };
+}
+
+function loadSettings(
+  { home, cwd }: Omit<SessionPlace, "resume">,
+  options: PrintOptions,
+): ReturnType<typeof loadProjectSettings> {
+  const { trust, settings: file } = options;
+  return loadProjectSettings({ home, cwd, environment: process.env, trust, flags: flagSettings(options), file });
 }
 
 /** Returns whether an earlier process left requests for approval open in the session to resume. */
@@ -176,6 +181,7 @@ function flagSettings({ maxCost, maxTokens, maxSpawns, fork, cacheLifetime }: Pr
 }
 
 const optionNames: Readonly<Record<keyof ManageableOptions, string>> = {
+  agent: "--agent",
   model: "--model",
   provider: "--provider",
   effort: "--effort",

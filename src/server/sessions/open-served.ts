@@ -48,7 +48,7 @@ export async function openServed(
   const { agent, model, permissionMode, maxTurns } = choices;
   const flags = budgetOf(choices);
   const loaded = await loadServedSettings({ project, worker, flags }, { home, environment });
-  const { unmanaged } = withoutManaged({ model, permissionMode, maxTurns }, loaded.origins);
+  const { unmanaged } = withoutManaged({ agent, model, permissionMode, maxTurns }, loaded.origins);
   const opening = openSession({
     cwd: project.root,
     worker,
@@ -63,7 +63,6 @@ export async function openServed(
     entryPoint: "server",
     interactive: choices.unattended !== true,
     onAsk: "wait",
-    agent,
     ...unmanaged,
     keepsMode: true,
     resume,
