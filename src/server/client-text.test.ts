@@ -3,6 +3,7 @@ import { clientText } from "./client-text.ts";
 
 it.each([
   ["No provider is configured (from the `model` option).", "No provider is configured (from the `model` field)."],
+  ["Pass the `agent: NAME` option.", "Pass the `agent` field."],
   ["Choose one with the `provider` option.", "Choose one with `provider` in the server's settings."],
   [
     'Trust it with "retinue trust add", or for one run with the `trusted` option.',

@@ -6,7 +6,7 @@ export function clientText(message: string): string {
   return message
     .replaceAll(", or for one run with the `trusted` option", "")
     .replaceAll("To trust it for one run, use the `trusted` option", "To trust it, run `retinue trust add`")
-    .replace(/the `(\w+)` option/g, (_, name: string) => otherOptions[name] ?? `the \`${name}\` field`);
+    .replace(/the `(\w+)(?:: [^`]+)?` option/g, (_, name: string) => otherOptions[name] ?? `the \`${name}\` field`);
 }
 
 /** Replacements for options that clients can't set. */

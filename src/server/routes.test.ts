@@ -191,6 +191,27 @@ describe("a session over HTTP", () => {
     expect(envelope.data).toMatchObject({ agentType: "general-purpose", sessionId: child?.agentId, path: child?.path });
   });
 
+  it("runs as the agent that the settings choose, unless its client names one", async () => {
+    const at = newPlace();
+    const settings = join(at.home, "settings.json");
+    writeFileSync(settings, JSON.stringify({ agent: "Explore" }));
+    const server = await startServer({ place: at });
+    const agentOf = async (body: object): Promise<string | undefined> => {
+      const { id } = (await server.send("POST", "/session", { body })).json as { id: string };
+      const [main] = (await server.send("GET", `/session/${id}/agent`)).json as AgentInfo[];
+      return main?.agentType;
+    };
+    expect(await agentOf({})).toBe("Explore");
+    expect(await agentOf({ agent: "Plan" })).toBe("Plan");
+    expect(await agentOf({ agent: "main" })).toBe("main");
+    writeFileSync(settings, JSON.stringify({ agent: "explroe" }));
+    const { status, json } = await server.send("POST", "/session", { body: {} });
+    const { detail } = json as { detail: string };
+    expect(status).toBe(422);
+    expect(detail).toContain('There is no agent "explroe", which ');
+    expect(detail).not.toContain("option");
+  });
+
   it("is refused with a reason", async () => {
     const server = await startServer();
     const refused = async (body: unknown) => (await server.send("POST", "/session", { body })).json;

@@ -23,13 +23,9 @@ export interface OpenRequest {
   readonly signal?: AbortSignal | undefined;
 }
 
-/** The server's machine and user. */
-interface ServerPlace {
+export interface OpeningContext {
   readonly home: string;
   readonly environment: Readonly<Record<string, string | undefined>>;
-}
-
-export interface OpeningContext extends ServerPlace {
   readonly clock: Clock;
   readonly report: (message: string) => void;
 }
@@ -76,7 +72,7 @@ export async function openServed(
 /** Loads the settings for a directory's sessions: its own, or those of its worker combined with the server's. */
 export async function loadServedSettings(
   { project, worker, flags }: Pick<OpenRequest, "project" | "worker"> & { readonly flags?: Settings | undefined },
-  { home, environment }: ServerPlace,
+  { home, environment }: Pick<OpeningContext, "home" | "environment">,
 ): Promise<ProjectSettings> {
   const load = (cwd: string): ProjectSettings => loadProjectSettings({ home, cwd, environment, trust: false, flags });
   if (worker === undefined) return load(project.root);
