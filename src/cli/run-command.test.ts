@@ -197,6 +197,7 @@ describe("parseRoot", () => {
     [["--", "sessions"]],
     [["--", "mcp", "list"]],
     [["--plain", "--", "acp"]],
+    [["--plain", "explain"]],
   ])("%j is a prompt", (argv) => {
     const prompt = argv.filter((word) => !word.startsWith("--")).join(" ");
     expect(parseRoot(argv)).toMatchObject({ kind: "interactive", options: { prompt } });

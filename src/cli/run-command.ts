@@ -111,7 +111,7 @@ export function parseRoot(argv: readonly string[]): RootRequest {
   const options = readRootOptions(argv, kinds);
   const words = isPrompt(argv) ? [] : options.positionals;
   if (options.has("help")) {
-    const problem = unknownCommand(words);
+    const problem = unknownCommand(argv, words);
     if (problem !== undefined) throw problem;
     return { kind: "help", topic: "retinue" };
   }
@@ -121,7 +121,7 @@ export function parseRoot(argv: readonly string[]): RootRequest {
     if (unusable !== undefined) throw usageError(`--${unusable} does not work with -p`, "Leave one of them out.");
     return { kind: "print", options: parsePrintOptions(options) };
   }
-  const problem = misplacedCommand(words) ?? unknownCommand(words);
+  const problem = misplacedCommand(words) ?? unknownCommand(argv, words);
   if (problem !== undefined) throw problem;
   return { kind: "interactive", options: parseInteractiveOptions(options) };
 }
@@ -133,7 +133,7 @@ function readRootOptions(argv: readonly string[], kinds: OptionKinds): ReadOptio
   } catch (error) {
     const firstOption = argv.findIndex((word) => word.startsWith("-"));
     const words = isPrompt(argv) ? [] : argv.slice(0, Math.max(0, firstOption));
-    throw unknownCommand(words) ?? error;
+    throw unknownCommand(argv, words) ?? error;
   }
 }
 
@@ -180,9 +180,9 @@ function misplacedCommand([first = "", ...rest]: readonly string[]): UserError |
 
 /**
  * Returns an error if words without `-p` look like a command that does not exist; undefined if they look like a prompt.
- * A single word in small letters looks like a command.
+ * A single word in small letters that comes first looks like a command.
  */
-function unknownCommand(words: readonly string[]): UserError | undefined {
+function unknownCommand(argv: readonly string[], words: readonly string[]): UserError | undefined {
   const [first = "", second] = words;
   if (words.length > 3 || !/^[\w-]+$/.test(first)) return undefined;
   // Three or more words are more likely to be a prompt than another program's command.
@@ -190,7 +190,8 @@ function unknownCommand(words: readonly string[]): UserError | undefined {
   // Short names are not suggested, because too many other words differ from them by one letter.
   const foreign = others.includes(first) ? first : misspelledName(first, others.filter(isLong));
   const meant = foreign ?? nearest(first, [...commandNames, "help"])[0];
-  if (meant === undefined && !(second === undefined && /^[a-z][a-z\d-]*$/.test(first))) return undefined;
+  const isName = second === undefined && first === argv[0] && /^[a-z][a-z\d-]*$/.test(first);
+  if (meant === undefined && !isName) return undefined;
   const fix =
     meant === undefined ? "See `retinue --help`." : (elsewhere[meant]?.(second) ?? `Did you mean "retinue ${meant}"?`);
   return usageError(`There is no command "${first}"`, `${fix} For a prompt: ${asPrompt(words.join(" "))}.`);
