@@ -65,8 +65,8 @@ function expressionsIn(file: string): Expression[] {
 }
 
 /** Length of the strings, first for a quick test, and then to confirm what it suspects. */
-const LENGTHS = { quick: 3_000, confirm: 12_000 };
-/** Number of strings in one quick test. An expression in linear time needs less than a millisecond for them. */
+const LENGTHS = { quick: 6_000, confirm: 30_000 };
+/** Number of strings in one quick test. An expression in linear time needs about a millisecond for them. */
 const GROUP = 64;
 
 /** Tests the expression on long repetitions of the characters and words in its source. */
@@ -75,8 +75,8 @@ function isSlow({ source, flags }: Expression): boolean {
   const takes = (limitMs: number, texts: readonly string[]) => takesLong(limitMs, { source, flags, texts });
   for (let index = 0; index < repetitions.length; index += GROUP) {
     const group = repetitions.slice(index, index + GROUP);
-    // Quadratic time would be at least ten milliseconds.
-    if (!takes(2, group.map(textOf(LENGTHS.quick)))) continue;
+    // Even on a fast machine, quadratic time would be at least ten milliseconds for a single string.
+    if (!takes(4, group.map(textOf(LENGTHS.quick)))) continue;
     const texts = group.map(textOf(LENGTHS.confirm));
     // Test again, because the garbage collector may have run during the first test.
     if (takes(50 + texts.length / 4, texts) && texts.some((text) => takes(50, [text]) && takes(50, [text])))
