@@ -43,6 +43,7 @@ it("a request with a long call is not laid out again for each frame", async () =
   });
   await terminal.waitFor("main asks for approval");
   clock.pass(400);
+  expect(terminal.frame()).toContain("n deny");
   const segment = vi.spyOn(Intl.Segmenter.prototype, "segment");
   terminal.press("pagedown");
   expect(terminal.frame()).toContain("line 👍 of a new file");
