@@ -87,7 +87,7 @@ describe("JSON on standard output", () => {
       { decision: "deny", reason: "stop it" },
     ],
     [{ hookSpecificOutput: { updatedInput: { command: "ls" } } }, { input: { command: "ls" } }],
-    [{ hookSpecificOutput: { updatedInput: "ls" } }, {}],
+    [{ hookSpecificOutput: { updatedInput: null } }, {}],
     [{ hookSpecificOutput: { additionalContext: "mind the gap" } }, { context: "mind the gap" }],
     [{ systemMessage: "seen" }, { notice: "seen" }],
     [
@@ -109,6 +109,15 @@ describe("JSON on standard output", () => {
     const message = `The hook "./check.sh" returned the unknown decision ${shown}, which counts as deny. Use allow, deny, ask or defer.`;
     expect(says("PreToolUse", value)).toEqual({ decision: "deny", reason: message, notice: message });
     expect(says("PreToolUse", { ...value, reason: "why" })).toMatchObject({ decision: "deny", reason: "why" });
+  });
+
+  it.each([
+    [{ updatedInput: "ls" }, '"ls"'],
+    [{ hookSpecificOutput: { permissionDecision: "allow", updatedInput: ["ls"] } }, '["ls"]'],
+    [{ hookSpecificOutput: { decision: { behavior: "allow", updatedInput: 1 } } }, "1"],
+  ])("denies a call whose changed input can't be read, and says so: %j", (value, shown) => {
+    const message = `The hook "./check.sh" returned ${shown} as updatedInput, which counts as deny. It must be an object.`;
+    expect(says("PreToolUse", value)).toEqual({ decision: "deny", reason: message, notice: message });
   });
 
   it("never allows a call whose decision is not exactly allow or approve", () => {

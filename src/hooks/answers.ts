@@ -53,15 +53,21 @@ function readObject(event: HookEvent, value: JsonObject, name: string): HookAnsw
   const unknown = given.find((each) => effectOf(each) === undefined);
   // For a Stop hook, `continue: false` means that the agent may stop.
   if (value["continue"] === false && event !== "Stop") decisions.push("deny");
+  const input = [specific["updatedInput"], nested["updatedInput"], value["updatedInput"]].find(isGiven);
+  const isLost = input !== undefined && !isObject(input);
+  // The hook wanted to change the call, so the call must not run as the model wrote it.
+  if (isLost) decisions.push("deny");
   const decision = strictest(decisions);
-  const problem =
-    unknown === undefined
-      ? undefined
-      : `${capital(name)} returned the unknown decision ${JSON.stringify(unknown).slice(0, 100)}, which counts as deny. Use allow, deny, ask or defer.`;
+  const problems = [
+    ...(unknown === undefined
+      ? []
+      : [`the unknown decision ${short(unknown)}, which counts as deny. Use allow, deny, ask or defer.`]),
+    ...(isLost ? [`${short(input)} as updatedInput, which counts as deny. It must be an object.`] : []),
+  ];
+  const problem = joined(problems.map((each) => `${capital(name)} returned ${each}`));
   const reason =
     textOf(specific["permissionDecisionReason"] ?? nested["message"] ?? value["reason"] ?? value["stopReason"]) ??
     problem;
-  const input = specific["updatedInput"] ?? nested["updatedInput"] ?? value["updatedInput"];
   const context = textOf(specific["additionalContext"] ?? value["additionalContext"]);
   // After a call, there is nothing left to deny, so the reason becomes context for the model.
   const forModel =
@@ -74,6 +80,10 @@ function readObject(event: HookEvent, value: JsonObject, name: string): HookAnsw
     context: forModel || undefined,
     notice: joined([textOf(value["systemMessage"]), problem]),
   };
+}
+
+function short(value: JsonValue): string {
+  return JSON.stringify(value).slice(0, 100);
 }
 
 function isGiven(value: JsonValue | undefined): value is JsonValue {
