@@ -1,3 +1,4 @@
+import { getEventListeners } from "node:events";
 import { describe, expect, it } from "vitest";
 import { z } from "zod";
 import type { ToolContext } from "../../ports/index.ts";
@@ -62,6 +63,16 @@ describe("a tool's result", () => {
     expect((await perform(new Date(0))).content).toBe('"1970-01-01T00:00:00.000Z"');
     expect((await perform(undefined)).content).toBe("(no result)");
   });
+});
+
+it("leaves no listeners on a run's signal", async () => {
+  const { signal } = new AbortController();
+  const perRun = { ...context, signal } as unknown as ToolContext;
+  const run = (returns: () => unknown) =>
+    createCustomTool(defineTool({ ...common, input: z.object({}), run: returns }), "/").run({}, perRun);
+  await run(() => "done");
+  await expect(run(() => Promise.reject(new Error("Out of stock.")))).rejects.toThrow("Out of stock.");
+  expect(getEventListeners(signal, "abort")).toEqual([]);
 });
 
 it("passes a call's input to the schema library first", async () => {

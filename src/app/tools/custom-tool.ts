@@ -65,13 +65,15 @@ async function withinTime<T>(
   const timeout = new Error(`Timed out after ${formatDuration(limitMs)}.`);
   const timer = setTimeout(() => reached.abort(timeout), Math.min(limitMs, LONGEST_TIMER_MS));
   // A tool that ignores the signal may never return, and its timer must not keep the process alive.
-  signal.addEventListener("abort", () => clearTimeout(timer), { once: true });
+  const clear = () => clearTimeout(timer);
+  signal.addEventListener("abort", clear);
   try {
     return await run(AbortSignal.any([signal, reached.signal]));
   } catch (error) {
     throw reached.signal.aborted ? timeout : error;
   } finally {
-    clearTimeout(timer);
+    clear();
+    signal.removeEventListener("abort", clear);
   }
 }
 
