@@ -259,8 +259,7 @@ async function accessesOfWalks(
     const { walk } = shell;
     const found = place.real === "" ? undefined : await workspace.walk(place.real, walk);
     const linked = isHidden === undefined || !walk.contents ? [] : await findDeniedLinks(policy, surroundings);
-    const isSplit = walk.splits && found?.some((each) => /[\s'"\\]/.test(each.path.slice(place.real.length)));
-    if (found === undefined || linked === "unknown" || isSplit) {
+    if (found === undefined || linked === "unknown") {
       result.push({ ...access, shell: { ...shell, state: "pending" } });
       continue;
     }

@@ -45,11 +45,12 @@ afterAll(() => rmSync(top, { recursive: true, force: true }));
 
 describe("attack rows", () => {
   it.each(fixtures("bash-attacks.jsonl").map((row) => [row.id, row] as const))("%s", async (_, row) => {
-    expect(accepted(row)).toContain(await judge(row));
+    for (const sandboxed of row.family === "benign" ? [false, true] : [false])
+      expect(accepted(row, sandboxed)).toContain(await judge(row, sandboxed));
   });
 
   it.each(fixtures("path-attacks.jsonl").map((row) => [row.id, row] as const))("%s", async (_, row) => {
-    expect(accepted(row)).toContain(await judge(row));
+    expect(accepted(row, true)).toContain(await judge(row));
   });
 
   it.each([...new Set(fixtures("own-bash-attacks.jsonl").map(({ family }) => family))])(
@@ -57,8 +58,11 @@ describe("attack rows", () => {
     async (family) => {
       const wrong: string[] = [];
       for (const row of fixtures("own-bash-attacks.jsonl").filter((each) => each.family === family)) {
-        const effect = await judge(row);
-        if (!row.acceptable.includes(effect)) wrong.push(`${row.id} ${row.input["command"]}: ${effect}`);
+        for (const sandboxed of row.family === "benign" ? [false, true] : [false]) {
+          const effect = await judge(row, sandboxed);
+          if (!accepted(row, sandboxed).includes(effect))
+            wrong.push(`${row.id} ${row.input["command"]}: ${effect}${sandboxed ? " in a sandbox" : ""}`);
+        }
       }
       expect(wrong).toEqual([]);
     },
@@ -77,13 +81,16 @@ describe("attack rows", () => {
   });
 });
 
-function accepted(row: Row): readonly string[] {
+/** Without a sandbox, harmless commands may need approval too. */
+function accepted(row: Row, sandboxed: boolean): readonly string[] {
+  if (row.family === "benign" && !sandboxed) return [...row.acceptable, "ask"];
   const words = row.acceptable.map((word) => (word === "allow-but-no-match" ? "allow" : word));
   return words.includes("error") ? [...words, "ask", "deny"] : words;
 }
 
-async function judge(row: Row): Promise<string> {
-  const { workspace, policy, homes } = await prepare(row);
+async function judge(row: Row, sandboxed = false): Promise<string> {
+  const { workspace: local, policy, homes } = await prepare(row);
+  const workspace = { ...local, confinement: async () => ({ kind: sandboxed ? "on" : "off" }) as const };
   const { tool, ...input } = place(row.input) as JsonObject & { tool: string };
   return (await judgeCall({ toolName: tool, input, policy }, { workspace, homes })).decision.effect;
 }

@@ -7,7 +7,6 @@ export function roleWord(random: Random, role: Role): string {
   switch (role) {
     case "read":
     case "list":
-    case "names":
     case "directory":
       return pick(random, files);
     case "write":

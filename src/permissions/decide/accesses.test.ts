@@ -11,7 +11,6 @@ it.each([
   "sleep 5; cat log",
   "find . -name '*.ts' -newer a",
   "for name in a b; do wc -l $name; done",
-  "timeout 5 cat a",
 ])("a call to `%s` is proven to change nothing", (command) => {
   expect(proves("Bash", { command })).toBe(true);
 });
@@ -25,6 +24,8 @@ it.each([
   "cat $(touch a)",
   "find . -delete",
   "ls | xargs rm",
+  "timeout 5 cat a",
+  "awk 1 a",
   "PAGER=./run git log",
   "cd sub && git status",
   "if (",

@@ -35,7 +35,7 @@ export function readsOf(command: SimpleCommand, loops: LoopWords, options: ReadO
   const words = fileWords(command, paths, walk !== undefined);
   for (const word of words) {
     if (word.isPipe || (word.open === undefined && isNoFile(word.text))) continue;
-    const below = word.below && { follows: true, contents: true, splits: word.below === "lines" };
+    const below = word.below && { follows: true, contents: true };
     const found = below === undefined ? namedBy(word, loops) : patternsOf(fixedWord(word.text), loops);
     const isRelative = found?.some(({ pattern }) => !/^[/~]/.test(pattern));
     if (found === undefined || (isRelative && command.directories === undefined)) unknown.push(word);

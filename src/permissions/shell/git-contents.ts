@@ -1,5 +1,5 @@
 import { joinPattern } from "./directory-changes.ts";
-import { git } from "./programs/git.ts";
+import { diffPatches, diffSummaries, git, unmodelledGit } from "./programs/git.ts";
 import { optionsOf } from "./programs/model.ts";
 import { sortArguments } from "./programs/read-arguments.ts";
 import { programOf, type SimpleCommand } from "./shell-analysis.ts";
@@ -33,7 +33,9 @@ export function gitSubcommand({ words }: Pick<SimpleCommand, "words">): GitSubco
 /** Returns true if the subcommand of a git command is not one of git's own, so that a setting may determine what it is. */
 export function mayBeAlias(command: SimpleCommand): boolean {
   const subcommand = gitSubcommand(command);
-  return subcommand !== undefined && !quiet.has(subcommand.name) && !git.commands!.has(subcommand.name);
+  if (subcommand === undefined) return false;
+  const { name } = subcommand;
+  return !quiet.has(name) && !git.commands!.has(name) && !unmodelledGit.has(name);
 }
 
 /**
@@ -90,9 +92,7 @@ function isQuiet(name: string, given: readonly ShellWord[]): boolean {
 function printsContents({ words }: SimpleCommand, { name, from }: GitSubcommand): boolean {
   const { options, operands } = sortArguments(specOf(name), words, { from, name });
   const has = (names: RegExp) => options.some(({ option = "" }) => names.test(option));
-  const isPatch = has(
-    /^--(patch.*|unified|binary|word-diff.*|color-words|color-moved|function-context|check|cc|dd|diff-merges|remerge-diff|ext-diff|textconv)$|^-[cmLSG]$/,
-  );
+  const isPatch = has(diffPatches);
   switch (name) {
     case "grep":
       return !has(/^--(name-only|files-without-match|count|quiet)$/);
@@ -100,7 +100,7 @@ function printsContents({ words }: SimpleCommand, { name, from }: GitSubcommand)
       return !has(/^-[tse]$|^--batch-check$/);
     case "show":
     case "diff":
-      return isPatch || operands.some(({ word }) => isHash(word, name) || isBlob(word, name)) || !has(summaries);
+      return isPatch || operands.some(({ word }) => isHash(word, name) || isBlob(word, name)) || !has(diffSummaries);
     case "status":
       return has(/^--verbose$/);
     case "config":
@@ -148,6 +148,3 @@ function isBlob({ text }: ShellWord, name: string): boolean {
 function isHash({ text }: ShellWord, name: string): boolean {
   return /^[\da-f]{4,}$/i.test(text) && !/^(log|blame|annotate)$/.test(name);
 }
-
-const summaries =
-  /^--(stat|shortstat|numstat|name-only|name-status|summary|dirstat|compact-summary|no-patch|raw|quiet)$/;

@@ -14,14 +14,7 @@ import { anyOf, changeDirectory, DirectoryTracker, directoryChangers } from "./d
 import { openedFiles } from "./opened-files.ts";
 import { shells } from "./programs/wrappers.ts";
 import { isLocalName, isSafeFor, steersShell } from "./safe-variables.ts";
-import {
-  listedFiles,
-  passedOn,
-  programOf,
-  type Redirection,
-  type ShellAnalysis,
-  type SimpleCommand,
-} from "./shell-analysis.ts";
+import { programOf, type Redirection, type ShellAnalysis, type SimpleCommand } from "./shell-analysis.ts";
 import { fixedWord, readQuoted, readWord, readWords, type ShellWord, type WordFindings } from "./shell-word.ts";
 import { fileTestsIn, testProblem } from "./test-expression.ts";
 import { type Unwrapped, unwrapCommand } from "./unwrap-command.ts";
@@ -50,8 +43,6 @@ export class ScriptCollector {
   private isRepeated = false;
   private inner = 0;
   private depth = 0;
-  /** Word that xargs receives from the previous command in a pipeline, if known. */
-  private input: ShellWord | undefined;
   /** Text that the next command in a pipeline reads, if known. */
   private piped: string | undefined;
   private readonly settings: string[] = [];
@@ -161,10 +152,6 @@ export class ScriptCollector {
     this.directories.inSubshell(() => this.node(node));
   }
 
-  /**
-   * Visits a pipeline. File names that one program lists, and others may filter, are the input that xargs passes to
-   * another program.
-   */
   private pipeline(node: Pipeline): void {
     const [only] = node.commands;
     if (only !== undefined && node.commands.length === 1) {
@@ -173,23 +160,13 @@ export class ScriptCollector {
       if (isNegated) this.directories.negate();
       return;
     }
-    let listed: ShellWord | undefined;
     let piped: string | undefined;
-    for (const [index, command] of node.commands.entries()) {
-      // With `|&`, the output also contains error messages.
-      if (node.operators[index - 1] === "|&") listed = undefined;
+    for (const command of node.commands) {
       this.directories.inSubshell(() => {
-        if (command.type !== "Command") {
-          [listed, piped] = [undefined, undefined];
-          this.node(command);
-          return;
-        }
-        this.input = command.redirects.some(isInput) ? undefined : listed;
-        this.piped = piped;
-        const { input } = this;
-        const found = this.command(command);
+        this.piped = command.type === "Command" ? piped : undefined;
+        const found = command.type === "Command" ? this.command(command) : undefined;
+        if (command.type !== "Command") this.node(command);
         piped = found && printedBy(found);
-        listed = found && !command.redirects.some(mixesOutput) ? listedFiles(found, input) : undefined;
       });
     }
   }
@@ -264,8 +241,8 @@ export class ScriptCollector {
 
   private command(node: Command): SimpleCommand | undefined {
     const outside = this.commands;
-    const { input, piped } = this;
-    [this.input, this.piped] = [undefined, undefined];
+    const { piped } = this;
+    this.piped = undefined;
     const words: ShellWord[] = [];
     if (node.name !== undefined) words.push(...this.words(node.name));
     for (const argument of node.args) words.push(...this.argument(argument));
@@ -286,14 +263,12 @@ export class ScriptCollector {
     for (const redirect of node.redirects) this.redirect(redirect);
     this.directories.leave(this.directories.current, this.directories.current);
     if (words.length === 0) return undefined;
-    this.input = input;
     const texts = [piped, ...node.redirects.map(hereText)].filter((text) => text !== undefined);
     const described: SimpleCommand = {
       ...this.describe(words, { unsafeVariables: unsafe, level: 0 }),
       settings,
       input: texts.length === 0 ? undefined : texts.join("\n"),
     };
-    this.input = undefined;
     outside.push(described);
     return described;
   }
@@ -350,7 +325,7 @@ export class ScriptCollector {
     const program = programOf(plain);
     if (directoryChangers.has(program)) this.changesDirectory(plain, level);
     if (program === "read") for (const { text } of words) this.assignedNames.add(text);
-    const unwrapped = unwrapCommand(words, passedOn(words, this.input));
+    const unwrapped = unwrapCommand(words);
     if (unwrapped === undefined) return plain;
     if (level >= 20) {
       this.obscure("programs that run programs are nested too deeply");
@@ -394,7 +369,6 @@ export class ScriptCollector {
     this.commands = inside;
     for (const words of unwrapped.commands)
       inside.push(this.describe(words, { unsafeVariables: unwrapped.unsafeVariables, level: level + 1 }));
-    this.input = undefined;
     for (const text of unwrapped.scripts) this.script(parse(text) as ParsedScript, this.depth + 1);
     this.commands = outside;
     if (unwrapped.obscure !== undefined) this.obscure(unwrapped.obscure);
@@ -414,16 +388,6 @@ function hereText(node: RedirectionNode): string | undefined {
 function printedBy(command: SimpleCommand): string | undefined {
   const words = /^(echo|printf)$/.test(programOf(command)) ? command.words.slice(1).map(({ text }) => text) : [];
   return words.length > 0 ? words.join(" ") : command.input;
-}
-
-/** Returns true if the redirection replaces the input that comes from the pipeline. */
-function isInput({ operator }: RedirectionNode): boolean {
-  return operator.startsWith("<");
-}
-
-/** Returns true if the redirection may add something to the output. */
-function mixesOutput({ operator }: RedirectionNode): boolean {
-  return operator.includes("&");
 }
 
 function isProcess(word: Word): boolean {

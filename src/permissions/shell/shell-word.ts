@@ -19,11 +19,8 @@ export interface ShellWord {
   readonly variables: readonly string[] | undefined;
   /** The pieces of an open word; undefined if the word is not open, or if only the shell knows a part of it. */
   readonly pieces?: readonly WordPiece[] | undefined;
-  /**
-   * Set if the word represents files below the directory `text`, as listed by a program. `lines`: names that are split
-   * at whitespace.
-   */
-  readonly below?: "files" | "lines" | undefined;
+  /** True if the word represents files that `find` found below the directory `text`. */
+  readonly below?: true | undefined;
   /** True for `<(…)`: the word names a pipe, not a file. */
   readonly isPipe?: true | undefined;
 }
@@ -52,9 +49,9 @@ export function openWord(text: string, lead: string): ShellWord {
   return { text, open: "value", lead, splits: true, variables: undefined };
 }
 
-/** Creates a word for files below a known directory, as listed by a program. */
+/** Creates a word for files that `find` found below a known directory. */
 export function listedWord(directory: string): ShellWord {
-  return { text: directory, open: "glob", lead: directory, splits: true, variables: undefined, below: "files" };
+  return { text: directory, open: "glob", lead: directory, splits: true, variables: undefined, below: true };
 }
 
 /** Reads a word in which the shell does not expand braces, such as an assigned value or the target of a redirection. */

@@ -1,7 +1,7 @@
 import { isInnerRun, isReading } from "./programs/effects.ts";
 import { effectsOfWords } from "./programs/effects-of.ts";
 import { wrappers } from "./programs/wrappers.ts";
-import { openWord, type ShellWord } from "./shell-word.ts";
+import type { ShellWord } from "./shell-word.ts";
 
 /** The commands that a command runs. */
 export interface Unwrapped {
@@ -21,12 +21,12 @@ export interface Unwrapped {
  * Returns the commands that a command runs. Undefined if it runs no other command, or if it is unknown how it runs one.
  * In the latter case, rules for parts of the command allow nothing.
  */
-export function unwrapCommand(words: readonly ShellWord[], input: ShellWord = unknownInput): Unwrapped | undefined {
+export function unwrapCommand(words: readonly ShellWord[]): Unwrapped | undefined {
   const program = words[0]!;
   // Most commands run no other command, so their arguments need not be read here.
   if (program.open !== undefined || !runners.has(program.text.slice(program.text.lastIndexOf("/") + 1)))
     return undefined;
-  const effects = effectsOfWords(words, input);
+  const effects = effectsOfWords(words);
   const runs = effects.filter(isInnerRun);
   if (runs.length === 0) return undefined;
   const others = effects.filter((effect) => !isInnerRun(effect));
@@ -49,5 +49,3 @@ const runners: ReadonlySet<string> = new Set([
   ..."find make test [ read printf wait export declare typeset local readonly unset let getopts".split(" "),
   ..."mapfile readarray compgen complete bind".split(" "),
 ]);
-
-const unknownInput = openWord("(what xargs reads)", "");

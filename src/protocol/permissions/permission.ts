@@ -75,8 +75,6 @@ export interface DirectoryWalk {
   readonly contents: boolean;
   /** True if the command writes files with the names that it finds, so that none of these names may be protected. */
   readonly writes?: boolean | undefined;
-  /** True if names are split at whitespace before they are used. */
-  readonly splits?: boolean | undefined;
 }
 
 /** A path with its symlinks resolved. Created by a workspace and checked by `permissions`. */

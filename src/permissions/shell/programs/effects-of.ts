@@ -1,5 +1,5 @@
 import type { SimpleCommand } from "../shell-analysis.ts";
-import { openWord, type ShellWord } from "../shell-word.ts";
+import type { ShellWord } from "../shell-word.ts";
 import { builtins } from "./builtins.ts";
 import { type Effects, unknownArgument, unknownProgram } from "./effects.ts";
 import { fileTools } from "./file-tools.ts";
@@ -13,26 +13,21 @@ import { wrappers } from "./wrappers.ts";
 
 /** Returns what a command does, as determined from its words. The effects of commands that it runs are not included. */
 export function effectsOf(command: SimpleCommand): Effects {
-  return effectsOfWords(command.words, unknownInput);
+  return effectsOfWords(command.words);
 }
 
-/**
- * Returns the effects of a command. `input` is the word that xargs passes on. It is used only in the first call for
- * these words, because the result is cached.
- */
-export function effectsOfWords(words: readonly ShellWord[], input: ShellWord): Effects {
+export function effectsOfWords(words: readonly ShellWord[]): Effects {
   let effects = known.get(words);
   if (effects === undefined) {
-    effects = readEffects(words, input);
+    effects = readEffects(words);
     known.set(words, effects);
   }
   return effects;
 }
 
 const known = new WeakMap<readonly ShellWord[], Effects>();
-const unknownInput = openWord("(what xargs reads)", "");
 
-function readEffects(words: readonly ShellWord[], input: ShellWord): Effects {
+function readEffects(words: readonly ShellWord[]): Effects {
   const program = words[0]!;
   if (program.open !== undefined) return [unknownProgram("only the shell knows which program runs")];
   const name = program.text.slice(program.text.lastIndexOf("/") + 1);
@@ -40,12 +35,12 @@ function readEffects(words: readonly ShellWord[], input: ShellWord): Effects {
   const version = versionQuestion(name, words);
   if (version !== undefined) return [...version, ...elsewhere(program.text, name)];
   if (spec === undefined) return [unknownProgram(`this use of ${shown(name)} may change something`)];
-  const effects = spec.read?.(words, input) ?? readArguments(spec, words, { from: 1, name });
+  const effects = spec.read?.(words) ?? readArguments(spec, words, { from: 1, name });
   return [...effects, ...elsewhere(program.text, name)];
 }
 
 /** Returns the effects of a command that only asks a program for its version; undefined for any other command. */
-function versionQuestion(name: string, words: readonly ShellWord[]): Effects | undefined {
+export function versionQuestion(name: string, words: readonly ShellWord[]): Effects | undefined {
   const [, option] = words;
   if (words.length !== 2 || option?.open !== undefined) return undefined;
   const text = option?.text ?? "";

@@ -1,4 +1,4 @@
-import { type CommandEffect, type Effects, unknownArgument } from "./effects.ts";
+import { type Effects, unknownArgument } from "./effects.ts";
 import {
   checkFormats,
   checkPaths,
@@ -16,6 +16,26 @@ const changing = (options = ""): ProgramSpec => ({
   options: `${riskyOptions} ${options}`,
 });
 const running: ProgramSpec = { does: "program", operands: "data*" };
+
+const configOptions =
+  "-l|--list --get --get-all --get-regexp --get-urlmatch --name-only --show-origin --show-scope -z|--null --type=data --bool --int --path --bool-or-int --bool-or-str --expiry-date --no-type --default=data --includes --no-includes --global --system --local --worktree -f|--file=read --blob=data --fixed-value --all --regexp --add!settings --replace-all!settings --unset!settings --unset-all!settings --rename-section!settings --remove-section!settings -e|--edit!program";
+
+/** Commands that run without approval even without a sandbox, because Retinue's own `git` runs no other programs. */
+export const listedGit: ReadonlySet<string> = new Set(
+  "status log show diff branch tag blame ls-files ls-tree rev-parse rev-list describe merge-base remote shortlog".split(
+    " ",
+  ),
+);
+
+/**
+ * Other commands of git that change something. A wildcard covers them only if the rule spells out the command, because
+ * their options are not modelled.
+ */
+export const unmodelledGit: ReadonlySet<string> = new Set(
+  "archive bundle checkout-index fast-import format-patch gc maintenance merge-index merge-file pack-objects prune read-tree repack replace send-pack sparse-checkout update-index update-ref write-tree fetch-pack hash-object".split(
+    " ",
+  ),
+);
 
 /** Commands that only read. All of their options are listed. */
 const reading: readonly (readonly [string, ProgramSpec])[] = [
@@ -132,7 +152,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     { options: "-q|--quiet --short -d|--delete!change -m=change --recurse --no-recurse", operands: "data change" },
   ],
   ["version", { options: "--build-options", operands: "" }],
-  ["config", { options: configOptions(), operands: "data*", check: checkConfig }],
+  ["config", { options: configOptions, operands: "data*", check: checkConfig }],
   [
     "grep",
     {
@@ -146,7 +166,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     "branch",
     {
       operands: "data*",
-      options: `${referenceOptions} -a|--all -r|--remotes -v|--verbose -q|--quiet -l --list --show-current --abbrev[=data] --no-abbrev --with=data --without=data -d|--delete!change -D!change -m|--move!change -M!change -c|--copy!change -C!change -f|--force!change -t|--track[=data]!change --no-track!change -u|--set-upstream-to=change --set-upstream!change --unset-upstream!change --edit-description!program --create-reflog!change --recurse-submodules!change`,
+      options: `${referenceOptions} -a|--all -r|--remotes -v|--verbose -q|--quiet -l --list --show-current --abbrev[=data] --no-abbrev --with=data --without=data -d|--delete!change -D!change -m|--move!change -M!change -c|--copy!change -C!change -f|--force!change -t|--track[=data] --no-track -u|--set-upstream-to=change --unset-upstream!change --edit-description!program`,
       check: (given) => [...checkFormats(given), ...checkListing(given, /^--list$/)],
     },
   ],
@@ -154,7 +174,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     "tag",
     {
       operands: "data*",
-      options: `${referenceOptions} -l|--list -n[=data] -a|--annotate!change -s|--sign!program -u|--local-user=program -f|--force!change -d|--delete!change -v|--verify!program -m|--message=change -F|--file=change -e|--edit!program --cleanup=change --create-reflog!change`,
+      options: `${referenceOptions} -l|--list -n[=data] -a|--annotate -s|--sign!program -u|--local-user=program -f|--force!change -d|--delete!change -v|--verify!program -m|--message=change -F|--file=read -e|--edit!program`,
       check: (given) => [...checkFormats(given), ...checkListing(given, /^--list$/)],
     },
   ],
@@ -179,19 +199,18 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
         ["show", log],
         ["list", { operands: "" }],
         ["exists", { operands: "data" }],
-        ...each("expire delete drop", changing()),
       ]),
-      otherwise: log,
     },
   ],
   [
     "stash",
     {
-      options: riskyOptions,
+      options: "-m|--message=data -u|--include-untracked -a|--all -k|--keep-index -S|--staged -q|--quiet",
       commands: new Map([
         ["list", { ...log, passesOn: true }],
         ["show", { ...log, passesOn: true, options: `${log.options} -u|--include-untracked --only-untracked` }],
-        ...each("push save pop apply branch clear drop create store", changing()),
+        ["push", changing("-m|--message=data -u|--include-untracked -a|--all -k|--keep-index -S|--staged -q|--quiet")],
+        ...each("pop apply", changing("--index -q|--quiet")),
       ]),
       otherwise: changing(),
     },
@@ -201,7 +220,8 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     {
       commands: new Map([
         ["list", { operands: "", options: "-v|--verbose --porcelain -z --expire=data" }],
-        ...each("add remove move prune lock unlock repair", changing()),
+        ["add", changing("-b=data -d|--detach -q|--quiet")],
+        ...each("remove move prune lock unlock repair", changing()),
       ]),
     },
   ],
@@ -218,16 +238,50 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
   ],
 ];
 
-/** Commands that change something. Only the options that matter to rules are listed. */
+/**
+ * Commands that change something, with the options that a wildcard may cover. Those marked `!change`, which discard
+ * something, and all others need a rule that spells them out.
+ */
 const writing: readonly (readonly [string, ProgramSpec])[] = [
-  ...each(
-    "add am apply archive bundle checkout checkout-index clean fast-import format-patch gc init maintenance merge mv pack-objects prune read-tree repack replace reset restore revert rm send-pack sparse-checkout switch update-index update-ref write-tree",
-    changing("-o=write"),
-  ),
-  ...each(
-    "commit cherry-pick",
-    changing("-m|--message=data -S[=data]!program -c|--reedit-message=data!program -a -v -s -n -q"),
-  ),
+  ["add", changing("-A|--all -u|--update -v|--verbose -n|--dry-run -N|--intent-to-add --ignore-errors")],
+  ["am", changing("--continue --abort --skip --quit -3|--3way -q|--quiet -s|--signoff")],
+  [
+    "apply",
+    changing("--check --stat --numstat --summary -R|--reverse --index --cached -3|--3way -v|--verbose -p=data"),
+  ],
+  ["checkout", changing("-b=data -q|--quiet -t|--track -d|--detach --ours --theirs -f|--force!change")],
+  ["cherry-pick", changing("-x -n|--no-commit -s --continue --abort --skip --quit -m=data -S[=data]!program")],
+  ["clean", changing("-n|--dry-run -d -q|--quiet -f|--force!change")],
+  [
+    "commit",
+    changing(
+      "-m|--message=data -F|--file=read -a|--all -q|--quiet -v|--verbose -s|--signoff --no-edit --allow-empty --date=data --author=data --fixup=data --squash=data -i|--include -o|--only --dry-run -C=data --amend!change -n|--no-verify!change -S[=data]!program -c|--reedit-message=data!program",
+    ),
+  ],
+  ["init", changing("-q|--quiet -b|--initial-branch=data --bare")],
+  [
+    "merge",
+    changing("--ff --no-ff --ff-only --squash -m=data --no-edit --no-commit --abort --continue --quit -q -v -X=data"),
+  ],
+  ["mv", changing("-v|--verbose -n|--dry-run -k")],
+  ["reset", changing("-q|--quiet --soft --mixed -N --hard!change --keep!change --merge!change")],
+  ["restore", changing("-S|--staged -W|--worktree -s|--source=data -q|--quiet --ours --theirs")],
+  ["revert", changing("--no-edit -n|--no-commit --continue --abort --skip --quit -m=data -S[=data]!program")],
+  ["rm", changing("--cached -r -q|--quiet -n|--dry-run -f|--force!change")],
+  ["switch", changing("-c|--create=data -q|--quiet -d|--detach -t|--track -f|--force|--discard-changes!change")],
+  [
+    "fetch",
+    changing(
+      "-q|--quiet -v|--verbose -p|--prune -a|--all -t|--tags --no-tags --depth=data --unshallow -f|--force!change",
+    ),
+  ],
+  [
+    "pull",
+    changing(
+      "-r|--rebase[=data] --no-rebase --ff --no-ff --ff-only -q -v -t|--tags --autostash --depth=data -p -f|--force!change",
+    ),
+  ],
+  ["ls-remote", changing("-q|--quiet --heads --tags --refs --symref")],
   [
     "clone",
     {
@@ -236,14 +290,17 @@ const writing: readonly (readonly [string, ProgramSpec])[] = [
       options: `${riskyOptions} -c=settings -u=program -l|--local -s|--shared -q|--quiet -v|--verbose --progress -n|--no-checkout --bare --mirror -o|--origin=data -b|--branch=data --depth=data --shallow-since=data --shallow-exclude=data --single-branch --no-single-branch --no-tags --recurse-submodules[=data] --recursive -j|--jobs=data --reference=read --reference-if-able=read --dissociate --filter=data --sparse --revision=data`,
     },
   ],
-  ...each("fetch pull ls-remote fetch-pack", changing("-u -q -v -p -a -f -t")),
   [
     "push",
-    changing("-u|--set-upstream -f|--force -d|--delete -n -q -v --tags --all --force-with-lease[=data] --no-verify"),
+    changing(
+      "-u|--set-upstream -n|--dry-run -q|--quiet -v|--verbose --all --tags --follow-tags --atomic -f|--force!change -d|--delete!change",
+    ),
   ],
   [
     "rebase",
-    changing("-x=program -i|--interactive!program -r -S[=data]!program --onto=data -s=data -X=data -q -v -f -k -m"),
+    changing(
+      "-x=program -i|--interactive!program -S[=data]!program --onto=data --continue --abort --skip --quit -X=data -q -v -r|--rebase-merges --autostash --autosquash",
+    ),
   ],
   ...each(
     "bisect submodule difftool mergetool filter-branch for-each-repo hook daemon send-email instaweb shell credential help gui citool web--browse p4 svn cvsimport upload-pack receive-pack upload-archive remote-ext remote-fd",
@@ -256,6 +313,7 @@ export const git: ProgramSpec = {
     "-p|--paginate!program -P|--no-pager --no-optional-locks --literal-pathspecs --glob-pathspecs --noglob-pathspecs --icase-pathspecs --no-replace-objects --no-lazy-fetch --bare!settings -C=directory -c=settings --config-env=settings --git-dir=settings --work-tree=directory --namespace=data --exec-path[=settings]!settings --html-path --man-path --info-path -v|--version -h|--help!program --attr-source=data",
   alone: "prints",
   commands: new Map([...reading, ...writing]),
+  otherwise: changing(),
 };
 
 /**
@@ -263,12 +321,16 @@ export const git: ProgramSpec = {
  * a summary or `--no-ext-diff` is set.
  */
 function checkDiff(given: ArgumentReading): Effects {
-  const names = new Set(given.options.map(({ option }) => option ?? ""));
-  const isSummary = summaries.some((name) => names.has(name)) && !patches.some((name) => names.has(name));
+  const has = (names: RegExp) => given.options.some(({ option }) => names.test(option ?? ""));
   const effects = [...checkPaths(given), ...checkTracked(given.options)];
-  if (isSummary || names.has("--no-ext-diff")) return effects;
+  if (has(/^--no-ext-diff$/) || (has(diffSummaries) && !has(diffPatches))) return effects;
   return [...effects, unknownArgument("`git diff` can run a program that the repository names", 0)];
 }
+
+export const diffSummaries =
+  /^--(stat|shortstat|numstat|name-only|name-status|summary|dirstat|compact-summary|no-patch|raw|quiet)$/;
+export const diffPatches =
+  /^--(patch.*|unified|binary|word-diff.*|color-words|color-moved|function-context|check|cc|dd|diff-merges|remerge-diff|ext-diff|textconv)$|^-[cmLSG]$/;
 
 /** Files that git does not track can be found only by searching directories, and rules may deny some of these files. */
 function checkTracked(options: ArgumentReading["options"]): Effects {
@@ -277,52 +339,17 @@ function checkTracked(options: ArgumentReading["options"]): Effects {
     .map(({ option, at }) => unknownArgument(`\`git ${option}\` reads files that git does not track`, at));
 }
 
-const summaries =
-  "--stat --shortstat --numstat --name-only --name-status --summary --dirstat --compact-summary --no-patch --raw --check --quiet".split(
-    " ",
-  );
-const patches =
-  "--patch --unified --binary --word-diff --word-diff-regex --color-words --patch-with-stat --patch-with-raw --function-context --color-moved --cc -c -m --diff-merges --remerge-diff --dd".split(
-    " ",
-  );
-
 /** Operands are patterns only if the command lists something; otherwise they name something to create. */
 function checkListing({ name, options, operands }: ArgumentReading, list: RegExp): Effects {
   if (operands.length === 0 || options.some(({ option }) => list.test(option ?? ""))) return [];
   return [{ kind: "change", reason: `\`${name}\` would create something`, at: operands[0]!.at }];
 }
 
-function configOptions(): string {
-  return "-l|--list --get --get-all --get-regexp --get-urlmatch --name-only --show-origin --show-scope -z|--null --type=data --bool --int --path --bool-or-int --bool-or-str --expiry-date --no-type --default=data --includes --no-includes --global --system --local --worktree -f|--file=read --blob=data --fixed-value --all --regexp --add!settings --replace-all!settings --unset!settings --unset-all!settings --rename-section!settings --remove-section!settings -e|--edit!program";
-}
-
 /** Without an explicit option, git reads a setting if only its name is given, and sets it otherwise. */
 function checkConfig({ options, operands }: ArgumentReading): Effects {
-  const effects: CommandEffect[] = [];
-  const names = new Set(options.map(({ option }) => option));
-  const [first] = operands;
-  const isListing = names.has("--list") || first?.word.text === "list";
-  const isGet = first?.word.text === "get";
-  const asked = operands[isGet ? 1 : 0]?.word.text ?? "";
-  const isReading = isListing || [...names].some((name) => name?.startsWith("--get")) || isGet;
-  const isOneName = operands.length === 1 && first!.word.text.includes(".");
-  if (operands.some(({ word }) => word.open !== undefined) || (!isReading && !isOneName)) {
-    effects.push({ kind: "run", reason: "a git setting can name a program to run", at: 0 });
-  }
-  const isRegexp = names.has("--get-regexp") || names.has("--regexp");
-  const isPlain = !isListing && (isRegexp ? plainSettings.test(asked) : plainSetting.test(asked));
-  // The user's settings may contain credentials.
-  if (isReading || isOneName) {
-    const isLocal = ["--local", "--worktree", "--file", "--blob"].some((name) => names.has(name));
-    if (!isPlain && (!isLocal || names.has("--includes")))
-      effects.push(unknownArgument("`git config` without --local reads settings outside the workspace", 0));
-  }
-  return effects;
+  const isListing = options.some(({ option }) => option === "--list") || operands[0]?.word.text === "list";
+  const isGet = options.some(({ option }) => option?.startsWith("--get")) || operands[0]?.word.text === "get";
+  const isOneName = operands.length === 1 && operands[0]!.word.text.includes(".");
+  if (!operands.some(({ word }) => word.open !== undefined) && (isListing || isGet || isOneName)) return [];
+  return [{ kind: "run", reason: "a git setting can name a program to run", at: 0 }];
 }
-
-/** Sections whose settings are not secret, wherever they are stored. */
-const plainSections =
-  "user|core|alias|branch|remote|color|init|pull|push|fetch|merge|rebase|diff|commit|tag|log|status|submodule|safe|gpg|extensions|advice|format|feature|rerere|stash|worktree";
-const plainSetting = new RegExp(`^(${plainSections})\\.`, "i");
-/** Matches a pattern for `--get-regexp` that can find only settings in one of these sections. */
-const plainSettings = new RegExp(`^\\^(${plainSections})(\\\\?\\.[\\w.*\\\\-]*)?\\$?$`, "i");

@@ -1,48 +1,43 @@
-import { type CommandEffect, type Effects, hiddenRun, unknownArgument } from "./effects.ts";
+import { type CommandEffect, type Effects, hiddenRun } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
 /** Options of npm and similar programs that name a program to run, a settings file or a directory. */
 const npmRisks =
   "--script-shell=program --shell=program --node-options=settings --prefix|-C=settings --userconfig=settings --globalconfig=settings --git=program --editor=program --viewer=program --browser=program --init-module=program --cache=write";
-const npmList: ProgramSpec = {
-  operands: "data*",
-  onlySandboxed: "the project may determine which version of npm runs",
-  options: `${npmRisks} -a|--all --json -l|--long -p|--parseable -g|--global --depth=data --omit=data --include=data --link --prod --production --package-lock-only --unicode`,
-  check: checkPackages,
-};
+/** Commands of npm that only look things up. */
 const npmLook: ProgramSpec = {
   operands: "data*",
-  onlySandboxed: "npm may read settings files that its arguments do not name",
-  options: npmRisks,
+  options: `${npmRisks} -a|--all --json -l|--long -p|--parseable -g|--global --depth=data --omit=data --include=data`,
 };
-const npmChange: ProgramSpec = { does: "change", operands: "data*", options: npmRisks };
-
-const go = "go may run a toolchain that the project names";
-const cargo = "cargo may run programs that the project's settings name";
+/** Wildcards in rules cover only these options, and only the commands in the table. */
+const npmChange: ProgramSpec = {
+  does: "change",
+  operands: "data*",
+  options: `${npmRisks} -D|--save-dev -E|--save-exact -O|--save-optional -P|--save-prod --save --no-save --omit=data --include=data -w|--workspace=data --workspaces --ignore-scripts --no-audit --no-fund --prefer-offline --offline --legacy-peer-deps -f|--force -g|--global --if-present -s|--silent --json --dry-run --loglevel=data --depth=data`,
+};
+const looking: ProgramSpec = { operands: "data*" };
 const goLook: ProgramSpec = {
   operands: "data*",
-  onlySandboxed: go,
-  options:
-    "-toolexec=program -exec=program -vettool=program -C=directory -o=write -modfile=read -overlay=read -ldflags=data -tags=data -f=data -json -m -e -u -w!change -mod=data",
+  options: "-toolexec=program -exec=program -vettool=program -C=directory -o=write -w!change -u!change",
 };
 const cargoLook: ProgramSpec = {
   operands: "data*",
-  onlySandboxed: cargo,
-  options:
-    "--config=settings --manifest-path=read --offline --locked --frozen --target-dir=write -Z=settings -C=directory --out-dir=write",
+  options: "--config=settings --manifest-path=read --target-dir=write -Z=settings -C=directory --out-dir=write",
 };
-const look = (reason: string): ProgramSpec => ({ operands: "data*", onlySandboxed: reason });
 const other: ProgramSpec = { does: "change", operands: "data*" };
 
+/** Programs that run without approval only in a sandbox, because the project may determine what they do. */
 export const languages: readonly (readonly [string, ProgramSpec])[] = [
   [
     "npm",
     {
-      options: `${npmRisks} -v|--version -h|--help -s|--silent --loglevel=data --no-color --json -g|--global`,
+      options: `${npmRisks} -s|--silent --loglevel=data --no-color --json -g|--global`,
       commands: new Map([
-        ...each("ls list ll la", npmList),
-        ...each("root prefix bin", npmList),
-        ...each("explain why query help get", npmLook),
+        ...each("ls list ll la root prefix bin explain why query help get", npmLook),
+        ...each(
+          "add audit ci cit dedupe fund i install install-test it ln outdated pack ping prune rb rebuild remove restart rm run run-script start stop t test uninstall un up update version view info whoami",
+          npmChange,
+        ),
         ["config", { commands: new Map(each("get list ls", npmLook)), otherwise: npmChange }],
         ["pkg", { commands: new Map(each("get", npmLook)), otherwise: npmChange }],
       ]),
@@ -50,24 +45,17 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
     },
   ],
   ...each("pnpm yarn", {
-    options: `${npmRisks} -v|--version -h|--help -s|--silent --json -r|--recursive`,
-    commands: new Map([...each("ls list ll la why root bin", look("the project may determine which version runs"))]),
-    otherwise: npmChange,
+    options: `${npmRisks} -s|--silent --json -r|--recursive`,
+    commands: new Map(each("ls list ll la why root bin", looking)),
+    otherwise: { does: "change", operands: "data*", options: npmRisks },
   }),
   [
     "go",
     {
       options: "-C=directory",
       commands: new Map([
-        ...each("version list doc help", goLook),
-        ["env", { ...goLook, options: `${goLook.options} -u!change` }],
-        [
-          "mod",
-          {
-            commands: new Map([...each("graph why verify", goLook)]),
-            otherwise: other,
-          },
-        ],
+        ...each("version list doc help env", goLook),
+        ["mod", { commands: new Map(each("graph why verify", goLook)), otherwise: other }],
       ]),
       otherwise: {
         does: "change",
@@ -79,63 +67,35 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
   [
     "cargo",
     {
-      options:
-        "--version -V --list --config=settings -Z=settings -C=directory --offline --locked --frozen -q|--quiet -v|--verbose --color=data",
-      commands: new Map([
-        ...each("tree metadata version locate-project pkgid read-manifest help verify-project", cargoLook),
-      ]),
+      options: "--list --config=settings -Z=settings -C=directory",
+      commands: new Map(
+        each("tree metadata version locate-project pkgid read-manifest help verify-project", cargoLook),
+      ),
       otherwise: { ...other, options: "--config=settings -Z=settings" },
     },
   ],
   [
     "rustup",
     {
-      options: "--version -V",
       commands: new Map([
-        ...each("show which", look("rustup may run a toolchain that the project names")),
-        ["toolchain", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
-        ["target", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
-        ["component", { commands: new Map([["list", look("rustup may run a toolchain that the project names")]]) }],
+        ...each("show which", looking),
+        ...each("toolchain target component", { commands: new Map([["list", looking]]) }),
       ]),
     },
   ],
-  ...each("pip pip3", {
-    options: "--version -V",
-    commands: new Map([
-      ...each(
-        "list show freeze check help",
-        look("pip may read settings files that its arguments do not name, or use the network"),
-      ),
-    ]),
-    otherwise: other,
-  }),
-  [
-    "gem",
-    {
-      options: "--version -v",
-      commands: new Map([...each("list environment env which help", look("gem runs plugins"))]),
-    },
-  ],
-  ["bundle", { commands: new Map([...each("list show info", look("bundle runs the Gemfile"))]) }],
-  [
-    "brew",
-    {
-      options: "--version",
-      commands: new Map([...each("list ls leaves", look("brew may use the network"))]),
-    },
-  ],
-  ["apt", { commands: new Map([...each("list show", look("apt has settings that run programs"))]) }],
-  [
-    "apt-cache",
-    { commands: new Map([...each("show search policy depends rdepends", look("apt has settings that run programs"))]) },
-  ],
+  ...each("pip pip3", { commands: new Map(each("list show freeze check help", looking)), otherwise: other }),
+  ["gem", { commands: new Map(each("list environment env which help", looking)) }],
+  ["bundle", { commands: new Map(each("list show info", looking)) }],
+  ["brew", { commands: new Map(each("list ls leaves", looking)) }],
+  ["apt", { commands: new Map(each("list show", looking)) }],
+  ["apt-cache", { commands: new Map(each("show search policy depends rdepends", looking)) }],
   [
     "make",
     {
       does: "change",
       operands: "data*",
       options:
-        "-f|--file|--makefile=settings -C|--directory=settings -I|--include-dir=settings -E|--eval=settings -e|--environment-overrides!settings -j|--jobs[=data] -k|--keep-going -n|--just-print|--dry-run|--recon -B|--always-make -s|--silent|--quiet -i -d --debug[=data] -W|--what-if=data -o|--old-file=data -l|--load-average[=data] -O|--output-sync[=data] -q|--question -r -R -S -t|--touch -v|--version -w|--print-directory -h|--help",
+        "-f|--file|--makefile=settings -C|--directory=settings -I|--include-dir=settings -E|--eval=settings -e|--environment-overrides!settings -j|--jobs[=data] -k -n -B -s -i -d -W=data -o=data -l[=data] -O[=data] -q -r -R -S -t -w",
       check: checkMake,
     },
   ],
@@ -161,13 +121,6 @@ export const sandboxedVersions: ReadonlySet<string> = new Set(
     "clang-format shellcheck hadolint yamllint brew",
   ].flatMap((line) => line.split(" ")),
 );
-
-/** Names of packages are not paths. */
-function checkPackages({ operands }: ArgumentReading): Effects {
-  return operands
-    .filter(({ word }) => word.open !== undefined || !/^@?\w[\w.-]*(\/[\w.-]+)?(@[\w.^~-]+)?$/.test(word.text))
-    .map(({ at }) => unknownArgument("an argument to npm is not a package name", at));
-}
 
 /** `make NAME=value` can replace the programs that the makefile runs. */
 function checkMake({ operands, options }: ArgumentReading): Effects {

@@ -6,7 +6,6 @@ import type { CommandEffect, Effects } from "./effects.ts";
  *
  * - `data`: text, a pattern, a number, a name.
  * - `read`, `list`, `write`: a file; `list` reads only names and attributes.
- * - `names`: a file that names other files to read.
  * - `settings`: a file or a setting that can make the program run something.
  * - `program`: a program, or a script, that is run.
  * - `script`: text that the shell evaluates.
@@ -21,7 +20,6 @@ export type Role =
   | "read"
   | "list"
   | "write"
-  | "names"
   | "settings"
   | "program"
   | "script"
@@ -54,12 +52,8 @@ export interface ProgramSpec {
   readonly ordered?: true | undefined;
   /** True if the program removes `--` and passes on the words after it, so that they may be options too. */
   readonly passesOn?: true | undefined;
-  /** True if the letters after a single dash are not separate options. */
-  readonly unclustered?: true | undefined;
   /** The program's effect, whatever its arguments are. */
   readonly does?: "change" | "network" | "program" | undefined;
-  /** Explains why the program is treated as read-only only in a sandbox. */
-  readonly onlySandboxed?: string | undefined;
   /** True if an unknown argument may run something. Wildcards in allow rules do not cover such an argument. */
   readonly isPowerful?: true | undefined;
   /**
@@ -74,7 +68,7 @@ export interface ProgramSpec {
   /** Returns additional effects, such as those of scripts and formats, which have their own grammar. */
   readonly check?: ((reading: ArgumentReading) => Effects) | undefined;
   /** Reads the arguments of a program whose words do not have the usual form, such as find. */
-  readonly read?: ((words: readonly ShellWord[], input: ShellWord) => Effects) | undefined;
+  readonly read?: ((words: readonly ShellWord[]) => Effects) | undefined;
 }
 
 export interface Option {

@@ -31,7 +31,7 @@ function spellings({ spec, option }: Danger): readonly (readonly string[])[] {
   const flags = optionsOf(spec).all.filter(
     (each) => each.value === "none" && !isHarmful(each) && /^-[A-Za-z]$/.test(each.names[0]!),
   );
-  const clusters = spec.unclustered === true ? [""] : ["", ...flags.slice(0, 3).map(({ names }) => names[0]!.slice(1))];
+  const clusters = ["", ...flags.slice(0, 3).map(({ names }) => names[0]!.slice(1))];
   return option.names.flatMap((name) => {
     if (name.startsWith("--")) {
       const lengths = Array.from({ length: name.length - 2 }, (_, index) => name.slice(0, index + 3));

@@ -12,6 +12,7 @@ import {
   type Argument,
   type ArgumentReading,
   hasHarmfulOptions,
+  isHarmful,
   type Option,
   operandRolesOf,
   optionsOf,
@@ -60,7 +61,6 @@ class ArgumentReader {
   read(from: number): ArgumentReading {
     const { spec, words, effects } = this;
     if (spec.does !== undefined) this.does(spec.does, 0, this.name);
-    if (spec.onlySandboxed !== undefined) effects.push(unknownArgument(spec.onlySandboxed, 0));
     let index = from;
     while (index < words.length) index = this.word(index);
     if (spec.commands !== undefined && spec.alone !== "prints" && !this.hasCommand)
@@ -100,6 +100,7 @@ class ArgumentReader {
       }
       return this.unknownOption(name, index);
     }
+    if (!option.names.includes(name)) this.effects.push(unknownArgument(`${shown(name)} is an abbreviation`, index));
     if (equals === -1) return this.apart(option, index);
     return this.value(option, { option: name, word: tail(word, equals + 1), at: index }, index + 1);
   }
@@ -120,8 +121,6 @@ class ArgumentReader {
       const option = at < lead.length ? table.exact(name) : undefined;
       if (option === undefined) return this.unknownOption(at < lead.length ? name : text, index);
       const isLast = at === text.length - 1;
-      if (this.spec.unclustered === true && (at > 1 || (option.value === "none" && !isLast)))
-        return this.unknownOption(text, index);
       if (isLast) return this.apart(option, index);
       if (option.value !== "none") {
         return this.value(option, { option: name, word: tail(word, at + 1), at: index }, index + 1);
@@ -198,9 +197,10 @@ class ArgumentReader {
     const name = found === undefined ? this.name : `${this.name} ${text}`;
     const spec = found ?? this.spec.otherwise;
     if (open !== undefined) this.effects.push(unknownProgram(`only the shell knows what ${name} would do`, index));
-    else if (spec === undefined)
+    else if (found === undefined)
       this.effects.push(unknownProgram(`\`${name} ${shown(text)}\` may change something`, index));
-    else this.effects.push(...readArguments(spec, this.words, { from: found === undefined ? index : index + 1, name }));
+    if (open === undefined && spec !== undefined)
+      this.effects.push(...readArguments(spec, this.words, { from: found === undefined ? index : index + 1, name }));
     return this.words.length;
   }
 
@@ -232,10 +232,6 @@ class ArgumentReader {
         return;
       case "write":
         if (word.open !== undefined || !nowhere.test(word.text)) this.effects.push({ kind: role, word, at });
-        return;
-      case "names":
-        this.effects.push({ kind: "read", word, at });
-        this.unknown(`${what} reads files that another file names`, at);
         return;
       case "network":
         this.effects.push({ kind: "network", word, at });
@@ -272,6 +268,11 @@ class ArgumentReader {
     this.unknown(`${shown(name)} is not a known option of ${this.name}`, index);
     const word = this.words[index]!;
     const equals = word.text.indexOf("=");
+    // Other letters in the word may be options too.
+    for (const letter of /^-(?!-)/.test(word.text) ? word.text.slice(1) : "") {
+      const option = optionsOf(this.spec).exact(`-${letter}`);
+      if (option !== undefined && isHarmful(option)) this.does(option.does ?? option.role, index, `-${letter}`);
+    }
     // The word may contain a path: `--file=path`, `-fpath`.
     if (equals !== -1) this.effects.push({ kind: "read", word: tail(word, equals + 1), at: index });
     else if (/^-\w+[/.~]/.test(word.text))

@@ -20,7 +20,7 @@ const env: ProgramSpec = {
 };
 
 const xargs: ProgramSpec = wrapper(
-  "-0|--null -a|--arg-file=names -d|--delimiter=data -E=data -e|--eof[=data] -I=data -i|--replace[=data] -L=data -l|--max-lines[=data] -n|--max-args=data -P|--max-procs=data -r|--no-run-if-empty -s|--max-chars=data -t|--verbose -x|--exit -p|--interactive!program -o|--open-tty!program --process-slot-var=change --show-limits --help --version",
+  "-0|--null -a|--arg-file=read -d|--delimiter=data -E=data -e|--eof[=data] -I=data -i|--replace[=data] -L=data -l|--max-lines[=data] -n|--max-args=data -P|--max-procs=data -r|--no-run-if-empty -s|--max-chars=data -t|--verbose -x|--exit -p|--interactive!program -o|--open-tty!program --process-slot-var=change --show-limits --help --version",
 );
 
 const exec = wrapper("-c -l -a=data");
@@ -138,7 +138,7 @@ function checkEnv({ options, operands }: ArgumentReading): Effects {
  * Reads the arguments of xargs. Its input replaces every placeholder in the command, or is appended to the command. If
  * there are options for both, versions of xargs differ in which they do, so both are assumed.
  */
-function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
+function readXargs(words: readonly ShellWord[]): Effects {
   const { effects, options } = sortArguments(xargs, words, { from: 1, name: "xargs" });
   const replacing = options.filter(({ option }) => option === "-I" || option === "--replace");
   const placeholders = replacing.map(({ option, word }) => (option === "-I" ? word.text : word.text || "{}"));
@@ -157,8 +157,8 @@ function readXargs(words: readonly ShellWord[], input: ShellWord): Effects {
     );
   const complete = effects.map((effect) => {
     if (effect.kind !== "run" || effect.words === undefined) return effect;
-    const filled = effect.words.map((word) => placeholders.reduce((each, name) => fill(each, name, input), word));
-    return { ...effect, words: appends ? [...filled, input] : filled };
+    const filled = effect.words.map((word) => placeholders.reduce((each, name) => fill(each, name), word));
+    return { ...effect, words: appends ? [...filled, unknownInput] : filled };
   });
   return [...complete, ...crowded, ...vague];
 }
@@ -167,9 +167,11 @@ function isFewProcesses({ text, open }: ShellWord): boolean {
   return open === undefined && /^[1-9]\d?$/.test(text);
 }
 
+const unknownInput = openWord("(what xargs reads)", "");
+
 /** Returns the word with the placeholder replaced by the input of xargs. */
-function fill(word: ShellWord, placeholder: string, input: ShellWord): ShellWord {
-  if (word.text === placeholder) return input;
+function fill(word: ShellWord, placeholder: string): ShellWord {
+  if (word.text === placeholder) return unknownInput;
   if (!word.text.includes(placeholder)) return word;
   return openWord(word.text, word.lead.slice(0, Math.max(0, word.lead.indexOf(placeholder))));
 }

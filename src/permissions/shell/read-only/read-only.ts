@@ -3,12 +3,10 @@ import { type CommandEffect, isInnerRun } from "../programs/effects.ts";
 import { effectsOf } from "../programs/effects-of.ts";
 import { type CommandUnit, programOf, type ShellAnalysis, type SimpleCommand, unitsOf } from "../shell-analysis.ts";
 import type { ShellWord } from "../shell-word.ts";
+import { isListed } from "./short-list.ts";
 
 export interface ReadOnlyOptions {
-  /**
-   * True if read-only commands run in the read-only profile of a sandbox. In that case, it is enough that the program
-   * is normally used for reading and that no argument requests a change.
-   */
+  /** True if read-only commands run in the read-only profile of a sandbox. */
   readonly sandboxed?: boolean | undefined;
 }
 
@@ -18,8 +16,9 @@ export interface ReadOnlyUse {
 }
 
 /**
- * Returns true for a command that changes nothing and starts nothing. Unknown programs are never read-only. Without a
- * sandbox, commands with unknown options are not read-only either.
+ * Returns true for a command that changes nothing and starts nothing. In a sandbox, whose read-only profile enforces
+ * that, it is enough that the program is normally used for reading. Without a sandbox, only the commands on a short list
+ * are read-only, and only with options that their tables name.
  */
 export function isReadOnly(command: SimpleCommand, options: ReadOnlyOptions = {}): boolean {
   return doubtAbout(command, options) === undefined;
@@ -59,6 +58,9 @@ export function whyItMayChange(
   if (unsafe !== undefined) return `it sets ${shown(unsafe)} for ${name}`;
   const doubt = doubtAbout(command, options);
   if (doubt !== undefined) return doubt;
+  const [wrapper] = wrappers;
+  if (wrapper !== undefined && options.sandboxed !== true)
+    return `\`${shown(programOf(wrapper))}\` runs other programs without approval only in a sandbox`;
   // Another directory may contain a repository whose configuration names programs to run.
   return moves && name === "git" && options.sandboxed !== true ? "git would run in another directory" : undefined;
 }
@@ -81,7 +83,12 @@ function doubtAbout(command: SimpleCommand, options: ReadOnlyOptions): string | 
     const doubt = doubtAbout(inner, options);
     if (doubt !== undefined) return doubt;
   }
-  return undefined;
+  return options.sandboxed === true || isListed(command) ? undefined : onlyInSandbox(command);
+}
+
+function onlyInSandbox(command: SimpleCommand): string {
+  const words = programOf(command) === "git" ? command.words.slice(0, 2) : command.words.slice(0, 1);
+  return `\`${shown(words.map(({ text }) => text).join(" "))}\` runs without approval only in a sandbox`;
 }
 
 function doubtAboutEffect(
@@ -102,7 +109,7 @@ function doubtAboutEffect(
     case "network":
       return `${name} would use the network`;
     case "run":
-      return isInnerRun(effect) && command.runs?.transparent === true ? undefined : effect.reason;
+      return sandboxed && isInnerRun(effect) && command.runs?.transparent === true ? undefined : effect.reason;
     case "change":
       return effect.reason;
     case "unknown":
