@@ -189,10 +189,21 @@ export type {
   BuiltInToolName,
   CallOutcome,
   FileImage,
+  RuledAccess,
   ToolCall,
   ToolFacts,
   ToolReport,
   ToolResult,
   ToolText,
 } from "./tools/tool.ts";
-export { backgroundTools, canonicalToolName, isKnownTool, textResult, toolNames } from "./tools/tool.ts";
+export {
+  accessNamed,
+  backgroundTools,
+  canonicalToolName,
+  isKnownTool,
+  isWholePattern,
+  ruledAccess,
+  textResult,
+  textsOfLine,
+  toolNames,
+} from "./tools/tool.ts";

@@ -3,8 +3,11 @@ import {
   type CompactRule,
   canonicalToolName,
   type Effect,
+  isWholePattern,
   type Rule,
+  ruledAccess,
   type ScopedCompactRule,
+  textsOfLine,
 } from "../protocol/index.ts";
 import type { SettingsFile } from "./settings-files.ts";
 
@@ -147,18 +150,13 @@ const expected = 'must be "allow", "ask" or "deny", or a mapping from patterns t
 
 /** Converts a line in a compact file to rules. */
 export function ruleOfLine({ tool, pattern, effect, scope, file }: ScopedCompactRule): readonly Rule[] {
-  const isWhole = pattern === undefined || pattern === "*" || pattern === "**";
+  const isWhole = isWholePattern(pattern);
   // This line makes every tool available, which needs no rule.
   if (tool === "*" && isWhole && effect === "allow") return [];
   // A pattern for all tools is a path, so it applies to reading and writing files.
-  const names = tool === "*" && !isWhole ? ["Read", "Edit"] : [canonicalToolName(tool)];
-  return names.map((name) => ({
-    text: isWhole ? name : `${name}(${pattern})`,
-    effect,
-    scope,
-    file,
-    form: "compact",
-  }));
+  const names = tool === "*" && !isWhole ? ["Read", "Edit"] : [tool];
+  const texts = names.flatMap((name) => textsOfLine(name, pattern));
+  return texts.map((text) => ({ text, effect, scope, file, form: "compact" }));
 }
 
 export interface Anchor {
@@ -172,7 +170,8 @@ export interface Anchor {
  */
 export function anchorRule(text: string, { effect, directory }: Anchor): string {
   const [, tool = "", pattern = ""] = /^([^()]+)\((.*)\)$/s.exec(text.trim()) ?? [];
-  if (!pathTools.has(canonicalToolName(tool.trim())) || /^(?:\/\/|~|!)/.test(pattern.trim())) return text;
+  const access = ruledAccess(canonicalToolName(tool.trim()));
+  if ((access !== "read" && access !== "write") || /^(?:\/\/|~|!)/.test(pattern.trim())) return text;
   const isAnchored = /^(?:\/|\.\.?\/)/.test(pattern);
   const names = pattern.split("/").filter((name) => name !== "");
   if (names.length === 0) return text;
@@ -181,8 +180,6 @@ export function anchorRule(text: string, { effect, directory }: Anchor): string 
   const anyDepth = !isAnchored && (rest.length === 1 || isWide) ? ["**"] : [];
   return `${tool.trim()}(/${[escaped(directory), ...anyDepth, ...rest].join("/")})`;
 }
-
-const pathTools: ReadonlySet<string> = new Set(["Read", "Edit", "Write", "NotebookEdit", "Grep", "Glob", "LS"]);
 
 function escaped(directory: string): string {
   return directory.replace(/[*?[\\]/g, "\\$&").replace(/\/$/, "");

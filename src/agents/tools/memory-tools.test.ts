@@ -49,7 +49,10 @@ describe("file tools for the memory", () => {
     expect(all.rules).toEqual([own("Read"), own("Edit")]);
     const some = resolve({ tools: ["Read", "Write(docs/**)"] });
     expect(some.pool).toEqual(["Read", "Edit", "Write"]);
-    expect(some.limits).toEqual([["Write(docs/**)", own("Write")], [own("Edit")]]);
+    expect(some.limits).toEqual([
+      ["Write(docs/**)", own("Edit")],
+      ["Write", own("Edit")],
+    ]);
   });
 
   it.each<[string, Partial<AgentDefinition>]>([

@@ -52,7 +52,7 @@ export function addMemoryTools(
       ...resolved,
       report: { ...report, resolvedTools: pool },
       rules: [...resolved.rules, within("Read"), within("Edit")],
-      layers: [...resolved.layers.map((layer) => widenLayer(layer, within)), ...limitLayers(own)],
+      layers: [...resolved.layers.map((layer) => widenLayer(layer, within)), ...limitLayers(own, report.resolvedTools)],
       limits: [...widened, own].filter((layer) => layer.length > 0),
     },
   };
@@ -75,7 +75,7 @@ function widenLayer(layer: PolicyLayer, within: (tool: string) => Rule): PolicyL
 }
 
 function isDisallowed(tool: string, { disallowedTools = [] }: AgentDefinition): boolean {
-  return disallowedTools.map(readToolEntry).some(({ hasSpecifier, covers }) => !hasSpecifier && covers(tool));
+  return disallowedTools.map(readToolEntry).some(({ hasSpecifier, isAbout }) => !hasSpecifier && isAbout(tool));
 }
 
 /**

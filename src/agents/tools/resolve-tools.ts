@@ -7,7 +7,7 @@ import {
   type Rule,
   type ToolReport,
 } from "../../protocol/index.ts";
-import { applyCompactRules, definitionLayers, limitLayers, ruleOf } from "./definition-rules.ts";
+import { applyCompactRules, definitionLayers, limitLayers, ruleOf, withheldLayers } from "./definition-rules.ts";
 import { isEnforceable, readToolEntry, type ToolEntry } from "./tool-entry.ts";
 
 export interface ResolvedTools {
@@ -46,14 +46,21 @@ export function resolveTools(definition: AgentDefinition, supply: ToolSupply): R
   const valid = listed.filter((entry) => isEnforceable(entry) && isHere(entry));
   const invalid = listed.filter((entry) => !valid.includes(entry));
   const removed = disallowed.filter(({ hasSpecifier }) => !hasSpecifier);
-  const granted = supply.available.filter(
-    (tool) => valid.some(({ covers }) => covers(tool)) && !removed.some(({ covers }) => covers(tool)),
-  );
+  // A tool that is listed by its own name stays if only its kind of access is limited or disallowed. Commands don't:
+  // Bash may write only what the agent may write.
+  const named = listed.filter((entry) => isWhole(entry) && entry.name !== "Bash").map(({ name }) => name);
+  const isRemoved = (tool: string): boolean =>
+    removed.some(({ covers, isAbout }) => covers(tool) || (isAbout(tool) && !named.includes(tool)));
+  const granted = supply.available.filter((tool) => valid.some(({ covers }) => covers(tool)) && !isRemoved(tool));
   const compact = applyCompactRules(definition, granted);
   const own = limitsOf(valid, compact.pool, definition);
   const limits = [own, compact.limits].filter((layer) => layer.length > 0);
   const denials = disallowed.filter(({ hasSpecifier }) => hasSpecifier).map(({ text }) => text);
-  const layers = [...limitLayers(own), ...definitionLayers(definition, { pool: compact.pool, denials })];
+  const layers = [
+    ...limitLayers(own, named),
+    ...withheldLayers(removed, named, definition),
+    ...definitionLayers(definition, { pool: compact.pool, denials }),
+  ];
   const report: ToolReport = {
     hasWildcard,
     validTools: valid.map(({ text }) => text),

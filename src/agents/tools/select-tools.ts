@@ -2,6 +2,7 @@ import { parseRule } from "../../permissions/index.ts";
 import type { AgentDefinition, PermissionMode, Rule } from "../../protocol/index.ts";
 import { mainAgent } from "../prompt/main-agent.ts";
 import type { AgentRequest } from "../resolve/resolution.ts";
+import { denialIn, isWholeDenial } from "./definition-rules.ts";
 import { addMemoryTools, type MemoryTools } from "./memory-tools.ts";
 import { type AbsentTool, type ResolvedTools, resolveTools, type ToolSupply } from "./resolve-tools.ts";
 import { readToolEntry } from "./tool-entry.ts";
@@ -54,19 +55,14 @@ function withoutSkills({ tools }: AgentRequest): readonly AbsentTool[] {
  * that no later line reverses, even in part.
  */
 export function denialOf(tool: string, rules: readonly Rule[]): Rule | undefined {
-  const listed = rules.find((rule) => rule.form === undefined && isWholeDenial(rule) && isAbout(rule, tool));
+  const about = rules.filter(({ text }) => readToolEntry(text).isAbout(tool) && parseRule(text).ok);
+  const listed = about.find((rule) => rule.form === undefined && isWholeDenial(rule));
   if (listed !== undefined) return listed;
-  const lines = rules.filter((rule) => rule.form !== undefined && isAbout(rule, tool));
-  const last = lines.findLastIndex(isWholeDenial);
-  return lines.slice(last + 1).every(({ effect }) => effect === "deny") ? lines[last] : undefined;
-}
-
-function isAbout({ text }: Rule, tool: string): boolean {
-  return readToolEntry(text).covers(tool) && parseRule(text).ok;
-}
-
-function isWholeDenial({ effect, text }: Rule): boolean {
-  return effect === "deny" && !text.includes("(");
+  const found = denialIn(
+    about.filter(({ form }) => form !== undefined),
+    tool,
+  );
+  return found?.left.length === 0 ? found.denial : undefined;
 }
 
 /** Tools that inspect, stop or message agents started with Task. */

@@ -80,7 +80,7 @@ function whyNot(
   const blocked = blockedFor(tool, tier);
   if (blocked !== undefined) return blocked;
   const { blockedTools = [] } = tier;
-  if (definition.source !== "built-in" && blockedTools.some((text) => readToolEntry(text).covers(tool)))
+  if (definition.source !== "built-in" && blockedTools.some((text) => readToolEntry(text).isAbout(tool)))
     return "subagents.blockedTools lists it";
   const takesMessages = tool === "SendMessage" && tier.named;
   if (tier.background && toolNames.includes(tool) && !backgroundTools.has(tool) && !takesMessages)
@@ -138,7 +138,7 @@ export function missingTools(definition: AgentDefinition, search: ToolSearch): r
     if (byTier !== undefined) return byTier.why;
     const denial = denialOf(tool, rules);
     if (denial !== undefined) return `the ${denial.scope} rule ${denial.text} denies it`;
-    if (disallowed.some(({ covers, hasSpecifier }) => covers(tool) && !hasSpecifier))
+    if (disallowed.some(({ isAbout, hasSpecifier }) => isAbout(tool) && !hasSpecifier))
       return "its definition disallows it";
     if (idleTools([...report.resolvedTools, tool], { named: false }).includes(tool)) return WITHOUT_TASK;
     const covering = listed.filter(({ covers }) => covers(tool));

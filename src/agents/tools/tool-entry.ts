@@ -1,5 +1,6 @@
+import { matchParts } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
-import { canonicalToolName } from "../../protocol/index.ts";
+import { accessNamed, canonicalToolName, ruledAccess } from "../../protocol/index.ts";
 
 /** An entry in `tools` or `disallowedTools`. */
 export interface ToolEntry {
@@ -9,13 +10,26 @@ export interface ToolEntry {
   readonly name: string;
   readonly hasSpecifier: boolean;
   covers(toolName: string): boolean;
+  /**
+   * Like `covers`, but for rules and withheld tools, where `Edit` and paths such as `Write(src/**)` stand for all tools
+   * that write, and names can have wildcards.
+   */
+  isAbout(toolName: string): boolean;
 }
 
 export function readToolEntry(text: string): ToolEntry {
   const written = text.trim();
   const open = written.indexOf("(");
   const name = canonicalToolName(open === -1 ? written : written.slice(0, open).trim());
-  return { text: written, name, hasSpecifier: open !== -1, covers: covering(name) };
+  const hasSpecifier = open !== -1;
+  const covers = covering(name);
+  const access = hasSpecifier && ruledAccess(name) === "write" ? "write" : accessNamed(name);
+  const parts = name.split("*");
+  const isAbout = (toolName: string) =>
+    covers(toolName) ||
+    (access !== undefined && ruledAccess(toolName) === access) ||
+    (parts.length > 1 && matchParts(parts, toolName));
+  return { text: written, name, hasSpecifier, covers, isAbout };
 }
 
 /**

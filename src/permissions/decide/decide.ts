@@ -10,7 +10,7 @@ import {
   type RuleScope,
   type ShellPath,
 } from "../../protocol/index.ts";
-import { type CompiledPolicy, compilePolicy } from "../rules/compile-policy.ts";
+import { type CompiledPolicy, compilePolicy, coversWhole } from "../rules/compile-policy.ts";
 import { matchDomain } from "../rules/domain-pattern.ts";
 import { weighRules } from "../rules/weigh-rules.ts";
 import { analyzeCommand } from "../shell/analyze-command.ts";
@@ -289,14 +289,13 @@ function judgeNetwork(toolName: string, text: string, compiled: CompiledPolicy):
   const host = bareHost(url.hostname);
   const verdict = weighRules(
     compiled,
-    ({ coversTool, target, rule }) =>
+    (each) =>
       // Built-in agents fetch documentation, which needs no other scheme or port.
-      (rule.scope !== "builtin" || (url.protocol === "https:" && url.port === "")) &&
+      (each.rule.scope !== "builtin" || (url.protocol === "https:" && url.port === "")) &&
       // A rule for a domain applies to every tool that uses the network, just as a rule for a path applies to every
       // tool that uses files.
-      (target.kind === "whole"
-        ? coversTool(toolName)
-        : target.kind === "domain" && matchDomain(target.pattern, url.href)),
+      (coversWhole(each, toolName, "network") ||
+        (each.target.kind === "domain" && matchDomain(each.target.pattern, url.href))),
   );
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, host);
   if (verdict?.rule.rule.scope !== "session" && carriesData(url)) {

@@ -1,6 +1,6 @@
 import { isWithin } from "../../lib/index.ts";
 import type { Policy, ResolvedPath } from "../../protocol/index.ts";
-import { type CompiledPolicy, type CompiledRule, compilePolicy } from "../rules/compile-policy.ts";
+import { type CompiledPolicy, type CompiledRule, compilePolicy, coversWhole } from "../rules/compile-policy.ts";
 import { parseRule } from "../rules/parse-rule.ts";
 import type { PathMatcher } from "../rules/path-pattern.ts";
 import { protectedPart } from "../rules/protected-path.ts";
@@ -102,11 +102,12 @@ function aliasesOf(resolved: ResolvedPath | undefined, denied: readonly Resolved
  * Returns true if the rule applies to the path. A restriction applies if it matches the requested or the resolved path,
  * and a restriction on reading also covers writing. An allow rule must match both paths.
  */
-function covers({ coversTool, target, rule }: CompiledRule, toolName: string, path: ResolvedAccess): boolean {
+function covers(compiled: CompiledRule, toolName: string, path: ResolvedAccess): boolean {
+  const { target, rule } = compiled;
   const { access, resolved, aliases } = path;
   const isWrite = access.kind === "write";
   if (target.kind === "whole") {
-    if (!coversTool(toolName)) return false;
+    if (!coversWhole(compiled, toolName, isWrite ? "write" : "read")) return false;
     // Files that a command reads are covered by judging the command; files that it writes are judged separately.
     return rule.effect === "allow" ? resolved !== undefined : toolName !== "Bash" || isWrite;
   }

@@ -1,5 +1,13 @@
 import { expandBraces, matchParts } from "../../lib/index.ts";
-import { canonicalToolName, isSameAgent, type Policy, type PolicyLayer, type Rule } from "../../protocol/index.ts";
+import {
+  accessNamed,
+  canonicalToolName,
+  isSameAgent,
+  type Policy,
+  type PolicyLayer,
+  type Rule,
+  type RuledAccess,
+} from "../../protocol/index.ts";
 import type { CommandPattern } from "./command-pattern.ts";
 import type { DomainPattern } from "./domain-pattern.ts";
 import { isServerWildcard, parseRule, type RuleTarget } from "./parse-rule.ts";
@@ -56,8 +64,15 @@ export interface CompiledRule {
   readonly target: CompiledTarget;
 }
 
+/** Returns true if the rule is about every use of a tool, or about every access of this kind. */
+export function coversWhole({ coversTool, target }: CompiledRule, toolName: string, access?: RuledAccess): boolean {
+  if (target.kind !== "whole") return false;
+  return coversTool(toolName) || (access !== undefined && target.access === access);
+}
+
 type CompiledTarget =
-  | { readonly kind: "whole" }
+  /** `access`: the tool's name stands for every access of this kind. */
+  | { readonly kind: "whole"; readonly access?: RuledAccess | undefined }
   | {
       readonly kind: "path";
       readonly touches: "read" | "write";
@@ -164,7 +179,8 @@ function compileRule(rule: Rule, { workspaceRoots, homes }: RuleRoots): Compiled
   const wide = rule.effect !== "allow";
   if (!parsed.ok) {
     if (!wide || parsed.tool === undefined) return undefined;
-    return { rule, broken: true, opensOnly: false, coversTool: toolMatcher(parsed.tool), target: { kind: "whole" } };
+    const target = { kind: "whole", access: accessNamed(parsed.tool) } as const;
+    return { rule, broken: true, opensOnly: false, coversTool: toolMatcher(parsed.tool), target };
   }
   const { tool, target } = parsed;
   if (!wide && (target.kind === "unknown" || target.kind === "parameter")) return undefined;
@@ -176,6 +192,7 @@ function compileRule(rule: Rule, { workspaceRoots, homes }: RuleRoots): Compiled
     opensOnly,
     coversTool: toolMatcher(tool),
     target: compileTarget(target, {
+      access: accessNamed(tool),
       roots: workspaceRoots,
       homes,
       wide,
@@ -198,11 +215,16 @@ function guardedNamesOf({ rule, target }: CompiledRule): readonly GuardedName[] 
 
 function compileTarget(
   target: RuleTarget,
-  { isGlob, ...options }: PathPatternOptions & { readonly isGlob: boolean },
+  {
+    access,
+    isGlob,
+    ...options
+  }: PathPatternOptions & { readonly access: RuledAccess | undefined; readonly isGlob: boolean },
 ): CompiledTarget {
   switch (target.kind) {
+    case "whole":
     case "unknown":
-      return { kind: "whole" };
+      return { kind: "whole", access };
     case "path": {
       const { pattern, touches } = target;
       const matches = isGlob ? compilePathGlob(pattern, options) : compilePathPattern(pattern, options);

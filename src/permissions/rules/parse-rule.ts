@@ -1,5 +1,5 @@
 import { nearest } from "../../lib/index.ts";
-import { canonicalToolName, isKnownTool, type Rule, toolNames } from "../../protocol/index.ts";
+import { canonicalToolName, isKnownTool, type Rule, ruledAccess, toolNames } from "../../protocol/index.ts";
 import { type CommandPattern, parseCommandPattern } from "./command-pattern.ts";
 import { type DomainPattern, parseDomainPattern } from "./domain-pattern.ts";
 import { pathGlobProblem, pathPatternProblem } from "./path-pattern.ts";
@@ -134,12 +134,12 @@ function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): Ru
       ? { kind: "whole" }
       : { kind: "command", pattern: parseCommandPattern(specifier) };
   }
-  const touches = pathTools.get(tool);
-  if (touches !== undefined) {
+  const touches = ruledAccess(tool);
+  if (touches === "read" || touches === "write") {
     const broken = pathPatternProblem(specifier) ?? (form === "compact" ? pathGlobProblem(specifier) : undefined);
     return broken ?? { kind: "path", pattern: specifier, touches };
   }
-  if (tool === "WebFetch") {
+  if (touches === "network") {
     const host = specifier.startsWith("domain:") ? specifier.slice(7).trim() : form === "compact" ? specifier : "";
     const pattern = parseDomainPattern(host);
     return pattern === undefined
@@ -155,20 +155,6 @@ function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): Ru
   if (tool === "Skill") return { kind: "skill", skill: specifier.replace(/^\//, "").replace(/ \*$/, "") };
   return { kind: "unknown", specifier };
 }
-
-/**
- * Tools that accept path rules. A rule for one of these tools applies to all tools that read files, or to all tools
- * that write files.
- */
-const pathTools: ReadonlyMap<string, "read" | "write"> = new Map([
-  ["Read", "read"],
-  ["Grep", "read"],
-  ["Glob", "read"],
-  ["LS", "read"],
-  ["Edit", "write"],
-  ["Write", "write"],
-  ["NotebookEdit", "write"],
-]);
 
 function problem(text: string, message: string, tool?: string): RuleProblem {
   return { ok: false, text, tool, message };

@@ -70,7 +70,7 @@ export interface ToolReport {
 const aliases = {
   Read: ["read_file", "FileRead", "read", "View"],
   Write: ["FileWrite", "write_file", "write"],
-  Edit: ["FileEdit", "edit_file", "edit", "MultiEdit", "replace"],
+  Edit: ["FileEdit", "edit_file", "edit", "MultiEdit", "multiedit", "replace", "patch", "apply_patch"],
   NotebookEdit: ["notebook_edit"],
   Bash: ["bash", "shell", "run_shell_command"],
   BashOutput: ["bash_output"],
@@ -109,6 +109,55 @@ for (const [name, others] of Object.entries(aliases)) {
 /** Returns the canonical name of a tool. Unknown names, such as those of MCP tools, are returned unchanged. */
 export function canonicalToolName(name: string): string {
   return canonical.get(name) ?? name;
+}
+
+/** A kind of access that rules are about, whichever tool, command or redirection makes it. */
+export type RuledAccess = "read" | "write" | "network";
+
+/**
+ * The kind of access that a rule with a specifier is about, by the tool that it names. A rule such as `Write(src/**)`
+ * applies to everything that writes.
+ */
+const ruledAccesses: ReadonlyMap<string, RuledAccess> = new Map([
+  ["Read", "read"],
+  ["Grep", "read"],
+  ["Glob", "read"],
+  ["LS", "read"],
+  ["Edit", "write"],
+  ["Write", "write"],
+  ["NotebookEdit", "write"],
+  ["WebFetch", "network"],
+]);
+
+/** Returns the kind of access that a rule with a specifier is about. `tool` is a canonical name. */
+export function ruledAccess(tool: string): RuledAccess | undefined {
+  return ruledAccesses.get(tool);
+}
+
+/**
+ * Names that stand for their kind of access even without a specifier: `Edit` is everything that writes, as `edit` is in
+ * opencode. The other names stand for one tool.
+ */
+const kindNames: ReadonlySet<string> = new Set(["Edit", "WebFetch"]);
+
+/** Returns the kind of access that a canonical name stands for in rules; undefined if it stands for one tool. */
+export function accessNamed(tool: string): RuledAccess | undefined {
+  return kindNames.has(tool) ? ruledAccess(tool) : undefined;
+}
+
+/** Returns the texts of the rules for a line of a `permission` field or a `permissions.jsonc` file. */
+export function textsOfLine(tool: string, pattern: string | undefined): readonly string[] {
+  const name = canonicalToolName(tool);
+  if (pattern === undefined) return [name];
+  if (!isWholePattern(pattern)) return [`${name}(${pattern})`];
+  // Patterns are about files, so `*` means every file, whichever tool uses it.
+  if (ruledAccess(name) === "write") return ["Edit"];
+  return name === "Read" ? [name, `${name}(*)`] : [name];
+}
+
+/** Returns whether a pattern in a `permission` field or a `permissions.jsonc` file covers everything. */
+export function isWholePattern(pattern: string | undefined): boolean {
+  return pattern === undefined || pattern === "*" || pattern === "**";
 }
 
 /**
