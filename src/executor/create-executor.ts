@@ -68,7 +68,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
     const known = judgedCalls.get(call)?.read;
     const read = known ?? readCall(call, { tools, absent, names, pool: policy.pool });
     if (!read.ok) return { kind: "invalid", message: read.message };
-    const use = await judgeUse({ tool: read.tool, input: read.input, policy }, place);
+    const use = await judgeUse({ tool: read.tool, input: read.input, policy, agentId }, place);
     if (!use.ok) return { kind: "invalid", message: use.message };
     const { judged } = use;
     const { decision, accesses } = judged;

@@ -99,7 +99,7 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
   const { call, policy, grant, agentId } = request;
   const { place, results, limits, emit } = execution;
   const toolName = tool.declaration.name;
-  const use = known ? { ok: true as const, judged: known } : await judgeUse({ tool, input, policy }, place);
+  const use = known ? { ok: true as const, judged: known } : await judgeUse({ tool, input, policy, agentId }, place);
   if (!use.ok) return textResult("error", use.message);
   const { judged } = use;
   const granted = grant?.callId === call.callId && grant.inputJson === call.inputJson;

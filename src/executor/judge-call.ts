@@ -10,7 +10,7 @@ import {
   withExpansions,
 } from "../permissions/index.ts";
 import type { Confinement, Tool, WalkedPath, Workspace } from "../ports/index.ts";
-import type { Access, Decision, DirectoryWalk, JsonObject, Policy, ResolvedPath } from "../protocol/index.ts";
+import type { Access, AgentId, Decision, DirectoryWalk, JsonObject, Policy, ResolvedPath } from "../protocol/index.ts";
 import { ambiguousPath } from "./ambiguous-path.ts";
 
 export interface JudgedCall {
@@ -44,6 +44,8 @@ export interface ToolUse {
   readonly tool: Tool;
   readonly input: JsonObject;
   readonly policy: Policy;
+  /** The calling agent. Absent if the call is only examined. */
+  readonly agentId?: AgentId | undefined;
 }
 
 export type JudgedUse =
@@ -52,9 +54,9 @@ export type JudgedUse =
   | { readonly ok: false; readonly message: string };
 
 /** Like `judgeCall`, but for a tool that may describe its own accesses. */
-export async function judgeUse({ tool, input, policy }: ToolUse, place: Place): Promise<JudgedUse> {
+export async function judgeUse({ tool, input, policy, agentId }: ToolUse, place: Place): Promise<JudgedUse> {
   const toolName = tool.declaration.name;
-  const described = await tool.accesses?.(input);
+  const described = await tool.accesses?.(input, agentId);
   if (described?.ok === false) return described;
   const ambiguity = described && (await ambiguousPath(described.accesses, place.workspace));
   if (ambiguity !== undefined) return { ok: false, message: `${toolName}: ${ambiguity}` };

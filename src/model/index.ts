@@ -10,7 +10,7 @@ export { createLimiter, type Limiter, type LimiterState } from "./limits/limiter
 export type { RetryPolicy } from "./limits/retry.ts";
 export { describeModel, describeNamedModel, knownModels, type ListedModel } from "./providers/describe-model.ts";
 export { listModels, type ModelList } from "./providers/list-models.ts";
-export { misspelledTier, type ResolvedProvider } from "./providers/providers.ts";
+export { misspelledTier, namesOfModel, type ResolvedProvider } from "./providers/providers.ts";
 export {
   type ProviderChoice,
   type ProviderRequest,

@@ -61,9 +61,10 @@ export interface Tool extends ToolSpec {
   readonly refusesMisspelled?: true;
   /**
    * Returns what a call would access. If absent, `permissions` derives the accesses from the tool's name. An empty list
-   * means that they are unknown, so that only a rule or a person can allow the call. Never rejects.
+   * means that they are unknown, so that only a rule or a person can allow the call. `agentId` is the calling agent, if
+   * there is one. Never rejects.
    */
-  accesses?(input: JsonObject): Promise<DescribedAccesses>;
+  accesses?(input: JsonObject, agentId?: AgentId): Promise<DescribedAccesses>;
   /** Returns the time limit for a call. If absent, the executor's default applies. */
   timeoutMs?: ((input: JsonObject) => number) | undefined;
   /**

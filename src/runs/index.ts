@@ -25,7 +25,13 @@ export {
 } from "./subagents/available-agents.ts";
 export { Dispatcher } from "./subagents/dispatcher.ts";
 export type { SharedServices } from "./subagents/launch.ts";
-export { createPrepare, type SubagentPorts, withInstructions } from "./subagents/prepare.ts";
+export {
+  createModelNames,
+  createPrepare,
+  type ModelNames,
+  type SubagentPorts,
+  withInstructions,
+} from "./subagents/prepare.ts";
 export type { Prepare } from "./subagents/prepared-agent.ts";
 export { type StopReceipt, stopWithReceipt } from "./subagents/stop-receipt.ts";
 export type { Subagent } from "./subagents/subagent.ts";

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import { agentTool, openSession, type SessionOptions } from "../../src/app/index.ts";
 import type { EventOf } from "../../src/protocol/index.ts";
 import { createApiServer, type RecordedRequest, type Reply } from "../../src/testing/index.ts";
 import { newPlace, task } from "./delegation-place.ts";
@@ -177,5 +177,106 @@ describe("a resumed agent", () => {
       "claude-haiku-5-5 (its last run)",
       "claude-opus-5-5 (the call)",
     ]);
+  });
+});
+
+describe("rules about models", () => {
+  const agents = {
+    grand: { description: "Thinks. Use when it is hard.", prompt: "Think.", model: "large" },
+    heir: { description: "Inherits. Use when needed.", prompt: "Inherit.", model: "inherit" },
+  };
+
+  /** Calls Task once. Returns the models that were asked, the call's result and the models that a person was asked about. */
+  async function attempt(more: Record<string, unknown>, options: SessionOptions) {
+    const { input } = task("CHILD: go", more);
+    const server = await createApiServer({
+      script: ({ rawBody }) => {
+        const text = rawBody.toString();
+        if (text.includes("tool_result")) return { content: "Done." };
+        return text.includes("MAIN: do it.")
+          ? { content: [{ tool: "Task", input }] }
+          : { content: "The child's answer." };
+      },
+    });
+    const asked: string[] = [];
+    try {
+      const environment = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url };
+      const approvals = {
+        ask: async ({ decision }: { decision: { rule: string } }) => {
+          asked.push(decision.rule);
+          return { answer: "allow" as const };
+        },
+      };
+      const session = await openSession({ ...newPlace(), environment, agents, approvals, ...options });
+      expect((await session.prompt("MAIN: do it.").result).outcome).toBe("succeeded");
+      await session.close();
+      const models = server.requests.map(({ body }) => String((body as { model?: unknown }).model));
+      return { models, asked, result: JSON.stringify(resultIn(server.requests.at(-1))) };
+    } finally {
+      await server.close();
+    }
+  }
+
+  /** Returns the result of the call in the last message. */
+  const resultIn = (request: RecordedRequest | undefined): unknown =>
+    (request?.body as { messages: readonly { content: unknown }[] }).messages.at(-1)?.content;
+
+  const opusSession = { model: "opus" };
+  it.each<[string, Record<string, unknown>, SessionOptions]>([
+    ["Agent(model:opus)", { model: "opus" }, {}],
+    ["Agent(model:opus)", { model: "large" }, {}],
+    ["Agent(model:opus)", { model: "claude-opus-5-5" }, {}],
+    ["Agent(model:opus)", { model: "anthropic/claude-opus-5-5" }, {}],
+    ["Agent(model:opus)", { model: "claude-opus-4-1" }, {}],
+    ["Agent(model:large)", { model: "opus" }, {}],
+    ["Agent(model:claude-opus-5-5)", { model: "large" }, {}],
+    ["Agent(model:anthropic/claude-opus-5-5)", { model: "opus" }, {}],
+    ["Agent(model:*opus*)", { model: "large" }, {}],
+    ["Agent(model:OPUS)", { model: "large" }, {}],
+    ["Agent(model:opus)", {}, opusSession],
+    ["Agent(model:opus)", { subagent_type: "heir" }, opusSession],
+    ["Agent(model:opus)", { subagent_type: "heir", model: "inherit" }, opusSession],
+    ["Agent(model:opus)", { subagent_type: "fork" }, { ...opusSession, settings: { fork: "on" } }],
+    ["Agent(model:opus)", { subagent_type: "grand" }, {}],
+    ["Agent(model:opus)", {}, { settings: { subagents: { model: "large" } } }],
+    [
+      "Agent(model:fast)",
+      { model: "small" },
+      { settings: { providers: { anthropic: { models: { small: "fast" } } } } },
+    ],
+  ])("%s denies the model however it was chosen: %j, %j", async (rule, more, options) => {
+    const seen = await attempt(more, { ...options, disallowedTools: [rule] });
+    expect(seen.models).toHaveLength(2);
+    expect(seen.result).toContain(`The rule \`${rule}\` (a session option) denies`);
+    const settings = { ...options.settings, permissions: { ask: [rule] } };
+    const again = await attempt(more, { ...options, settings });
+    expect(again.asked).toEqual([rule]);
+    expect(again.models).toHaveLength(3);
+  });
+
+  it.each<[string, Record<string, unknown>, SessionOptions]>([
+    ["Agent(model:opus)", { model: "small" }, opusSession],
+    ["Agent(model:opus)", {}, {}],
+    ["Agent(model:claude-opus-4-1)", { model: "opus" }, {}],
+    ["Agent(model:small)", { model: "claude-sonnet-5-5" }, {}],
+  ])("%s leaves other models: %j, %j", async (rule, more, options) => {
+    const seen = await attempt(more, { ...options, disallowedTools: [rule] });
+    expect(seen.models).toHaveLength(3);
+    expect(seen.result).toContain("The child's answer.");
+  });
+
+  it("apply to tools that start an agent", async () => {
+    const tools = [agentTool({ name: "ponder", description: "Thinks.", agent: "grand" })];
+    const server = await createApiServer({
+      script: [{ content: [{ tool: "ponder", input: { prompt: "CHILD: go" } }] }, { content: "Done." }],
+    });
+    const environment = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url };
+    const rules = { disallowedTools: ["Agent(model:opus)"] };
+    const session = await openSession({ ...newPlace(), environment, agents, tools, ...rules });
+    await session.prompt("MAIN: do it.").result;
+    await session.close();
+    await server.close();
+    server.assertDone();
+    expect(server.requests.at(-1)?.rawBody.toString()).toContain("Agent(model:opus)");
   });
 });

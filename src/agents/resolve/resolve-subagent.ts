@@ -71,11 +71,18 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
 const REPORTING =
   "You work for an agent that gets only your last message: a short, complete report. No one can answer questions: decide yourself, and say what you assumed.";
 
-/** Decides whether rules allow delegating to an agent of this type, regardless of the mode and of any approver. */
-export function judgeAgent(agentType: string, { rules, layers }: Pick<Policy, "rules" | "layers">): Decision {
+/**
+ * Decides whether rules allow delegating to an agent of this type, regardless of the mode and of any approver. `models`
+ * are the names of its model. If absent, rules about models are not applied.
+ */
+export function judgeAgent(
+  agentType: string,
+  { rules, layers }: Pick<Policy, "rules" | "layers">,
+  models?: readonly string[],
+): Decision {
   return decide({
     toolName: "Task",
-    accesses: [{ kind: "agent", agentType }],
+    accesses: [{ kind: "agent", agentType, models }],
     resolved: [],
     policy: { mode: "default", pool: ["Task"], rules, layers, workspaceRoots: [], readableRoots: [] },
   });

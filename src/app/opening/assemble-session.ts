@@ -4,9 +4,11 @@ import { isSameAgent, MAIN_AGENT, type Rule, type ToolDeclaration } from "../../
 import {
   type BudgetSpent,
   clockLimits,
+  createModelNames,
   createPrepare,
   Dispatcher,
   type LiveAgent,
+  type ModelNames,
   type Prepare,
   policyForProgram,
   type SharedServices,
@@ -228,8 +230,9 @@ function createDelegation(
       () => agents.definitions,
       () => taskAgents({ agents, ...policyForProgram({ rules }), interactive }).map(({ name }) => name),
     ),
-    // `prepare` is assigned later, because the tools start agents, and agents are prepared with these tools.
+    // These are assigned later, because the tools start agents, and agents are prepared with these tools.
     prepare: (request) => prepare(request),
+    modelNames: (agentType, request) => modelNames(agentType, request),
   });
   const offer = () => offerDelegation({ context, agents, rules, mayFork: forks, interactive });
   const taskTool = memoize(
@@ -247,20 +250,20 @@ function createDelegation(
     connection,
     worker,
   });
-  const prepare: Prepare = createPrepare(
-    createSubagentPorts({
-      context,
-      agents,
-      servers,
-      connection,
-      hooks,
-      tools,
-      worker,
-      modelIsGiven: typeof options.model === "object",
-      interactive,
-      taskTool,
-    }),
-  );
+  const ports = createSubagentPorts({
+    context,
+    agents,
+    servers,
+    connection,
+    hooks,
+    tools,
+    worker,
+    modelIsGiven: typeof options.model === "object",
+    interactive,
+    taskTool,
+  });
+  const prepare: Prepare = createPrepare(ports);
+  const modelNames: ModelNames = createModelNames(ports);
   return { dispatcher, tools, taskTool };
 }
 

@@ -1,5 +1,5 @@
 import { relative } from "node:path";
-import { providerBelow } from "../../model/index.ts";
+import { namesOfModel, providerBelow } from "../../model/index.ts";
 import type { McpConnection, WorkerSession } from "../../ports/index.ts";
 import type { AgentDefinition, AgentId, ToolDeclaration } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
@@ -51,6 +51,7 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
       const by = provider === parent ? "the parent agent" : "its model";
       return { ...chosen, reason: chosen.reason.replace("settings.provider", by) };
     },
+    namesOfModel: (model) => namesOfModel(model, settings.providers ?? {}, environment),
     connect: (uses, client) => servers.connect(uses, client),
     openCopy: (agentId, definition, cwd) => openCopy(parts, { agentId, definition, cwd }),
     hooksFor: async (definition) => hooks.forAgent(definition),

@@ -149,6 +149,23 @@ const nearestTiers: Record<ModelTier, readonly ModelTier[]> = {
   large: ["large", "medium", "small"],
 };
 
+/**
+ * Returns the names that rules may use for a model: its id, its id with the provider's name, the tiers that it stands
+ * for, and the tiers that its id contains, as in `claude-opus-4-1`.
+ */
+export function namesOfModel(
+  { provider, model }: { readonly provider: string; readonly model: string },
+  named: NamedProviders,
+  environment: Environment,
+): readonly string[] {
+  const entry = findProvider(provider, named, environment);
+  const models = typeof entry === "object" ? entry.models : {};
+  const words = model.toLowerCase().split(/[^a-z]+/);
+  const isTier = (name: string): boolean =>
+    words.includes(name) || modelOfTier(models, tiers[name] as ModelTier) === model;
+  return [model, `${provider}/${model}`, ...Object.keys(tiers).filter(isTier)];
+}
+
 /** Returns the provider that makes a model, judging by the model's name; undefined if the name does not reveal it. */
 export function makerOf(model: string): string | undefined {
   if (model.startsWith("claude-")) return "anthropic";

@@ -330,13 +330,14 @@ function isOpaque(text: string, length: number): boolean {
 
 /** Allows delegation by default, because each of the subagent's calls is judged separately. */
 function judgeAgent(toolName: string, access: Access & { readonly kind: "agent" }, compiled: CompiledPolicy): Finding {
-  const { agentType, parameters = {} } = access;
+  const { agentType, parameters = {}, models } = access;
   const verdict = weighRules(compiled, ({ coversTool, target }) => {
     if (!coversTool(toolName)) return false;
     if (target.kind === "whole") return true;
     if (target.kind === "agent") return target.covers(agentType);
-    const asked = target.kind === "parameter" ? parameters[target.name] : undefined;
-    return target.kind === "parameter" && asked !== undefined && target.covers(asked);
+    if (target.kind !== "parameter") return false;
+    const values = target.name === "model" ? models : undefined;
+    return (values ?? [parameters[target.name]]).some((value) => value !== undefined && target.covers(value));
   });
   if (verdict !== undefined) return byVerdict(verdict, agentType === "" ? "delegating to an agent" : agentType);
   return builtin("allow", "agent", "Delegating to this agent is allowed.");

@@ -23,6 +23,8 @@ export type Access =
       readonly kind: "agent";
       readonly agentType: string;
       readonly parameters?: Readonly<Record<string, string>> | undefined;
+      /** Names of the model that the agent would use: as written, its id, and the tiers that it stands for. */
+      readonly models?: readonly string[] | undefined;
     }
   /** Loads the text of a skill. */
   | { readonly kind: "skill"; readonly name: string }

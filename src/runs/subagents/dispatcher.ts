@@ -2,6 +2,7 @@ import { createId, newAgentId, newRunId } from "../../lib/index.ts";
 import { findCall, type LoopState } from "../../loop/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import {
+  type Access,
   type AgentId,
   type ApprovalAnswer,
   type CallId,
@@ -27,6 +28,7 @@ import { firstPrompt, isForkConversation, Siblings } from "./forks.ts";
 import { type LaunchOptions, launch, type SharedServices } from "./launch.ts";
 import { announcedRun, type HooksOf, hasPrompt, reportLostRuns } from "./lost-runs.ts";
 import { type Planner, Policies } from "./policies.ts";
+import type { ModelNames } from "./prepare.ts";
 import type { Prepare, PreparedAgent } from "./prepared-agent.ts";
 import { Registry, type SettleLost } from "./registry.ts";
 import { askAboutCall, type Concern, preapprove, SpawnGate, type StartedCall } from "./spawn-approval.ts";
@@ -44,6 +46,7 @@ export interface DispatcherOptions {
   readonly shared: SharedServices;
   readonly journal: Journal;
   readonly prepare: Prepare;
+  readonly modelNames: ModelNames;
   /** Returns the agent types that a model can start. */
   readonly offered: () => readonly string[];
   /** Absent if there is no plan mode. */
@@ -56,6 +59,8 @@ export interface DispatcherOptions {
   /** Returns the main agent for use as the parent of subagents that are resumed while it has no run in progress. */
   readonly idleMain: () => LiveAgent;
 }
+
+type AgentAccess = Extract<Access, { readonly kind: "agent" }>;
 
 interface Reactivation {
   readonly subagent: Subagent;
@@ -165,6 +170,26 @@ export class Dispatcher implements Retinue {
     const isFork = this.registry.known(agentId)?.fork?.kind === "fork";
     // A fork whose record was lost is recognized by the text in its conversation.
     return !isFork && !isForkConversation(live.thread.conversation?.messages() ?? []);
+  }
+
+  /**
+   * Returns the agent that a request by a running agent would start or resume, with the names of its model. Rules
+   * about agents apply to it.
+   */
+  async wanted(
+    request: Pick<SpawnRequest, "agentType" | "model" | "fork">,
+    caller: AgentId,
+    resume?: string,
+  ): Promise<AgentAccess> {
+    const resumed = resume === undefined ? undefined : await this.registry.find(resume, caller);
+    const agentType = request.agentType === "" ? (resumed?.agentType ?? "") : request.agentType;
+    const terms = resumed?.fork?.kind === "fork" ? { ...request, fork: {} } : request;
+    const parent = this.liveAgent(caller);
+    return {
+      kind: "agent",
+      agentType,
+      models: await this.options.modelNames(agentType, { terms, parent, keptModel: resumed?.model }),
+    };
   }
 
   /** Starts a subagent for a call, or continues the subagent that already works on the call. */

@@ -10,7 +10,7 @@ import {
 } from "../../agents/index.ts";
 import { describeError } from "../../lib/index.ts";
 import { parseRule } from "../../permissions/index.ts";
-import type { Hooks, McpConnection, Model } from "../../ports/index.ts";
+import type { Hooks, McpConnection, Model, ModelDescription } from "../../ports/index.ts";
 import {
   type AgentDefinition,
   type AgentId,
@@ -25,6 +25,7 @@ import {
 import { type ClockLimits, clockLimits } from "../host/clock-limits.ts";
 import { type AvailableAgent, type AvailableAgents, policyForProgram, unknownAgentType } from "./available-agents.ts";
 import type { Prepare, PreparedAgent, PrepareRequest, Refusal } from "./prepared-agent.ts";
+import type { RunTerms } from "./subagent.ts";
 import { isVerifier, keepInCopy, policyInCopy, verifierPolicy, type WorkingCopy } from "./working-copy.ts";
 
 /** Settings and services of a session that are used to prepare its subagents. */
@@ -50,6 +51,8 @@ export interface SubagentPorts {
    * available.
    */
   chooseModel(name: string, parentProvider: string): { readonly model: Model; readonly reason: string };
+  /** Returns the names that rules may use for a model, such as its id and its tier. */
+  namesOfModel(model: Pick<ModelDescription, "provider" | "model">): readonly string[];
   /** Connects MCP servers for one agent. The servers start in the directory `root`. */
   connect(
     servers: readonly McpServerUse[],
@@ -107,7 +110,8 @@ async function prepareDefined(
   }
   const { definition } = found;
   const { policy } = parent.agent;
-  const denial = agentDenial(definition, request.by === "program" ? policyForProgram(policy) : policy);
+  const models = ports.namesOfModel(modelFor(request, definition, ports).model.describe());
+  const denial = agentDenial(definition, request.by === "program" ? policyForProgram(policy) : policy, models);
   if (denial !== undefined) return refuse(denial);
   const background = ports.mayBackground && (terms.background || definition.background === true);
   const isolated = (spec.isolation ?? definition.isolation) !== undefined;
@@ -155,7 +159,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
   const { definition, followUp } = found;
   const { settings } = ports;
   const above = parent.agent.childPolicy ?? parent.agent.policy;
-  const { model, requested, reason, notice } = modelFor(request, found, ports);
+  const { model, requested, reason, notice } = modelFor(request, definition, ports);
   const ownTools = own.tools.map(({ declaration }) => declaration);
   const ownNames = ownTools.map(({ name }) => name);
   const prompt = promptOf(found, root);
@@ -209,7 +213,8 @@ function prepareFork(
   ports: SubagentPorts,
 ): PreparedAgent | Refusal {
   const { subagents = {} } = ports.settings;
-  const denial = agentDenial({ name: FORK_TYPE }, parent.agent.policy);
+  const models = ports.namesOfModel(parent.services.model.describe());
+  const denial = agentDenial({ name: FORK_TYPE }, parent.agent.policy, models);
   if (denial !== undefined) return refuse(denial);
   // If a user is present, forks work in the background, so that the user can keep talking to the parent.
   const background = ports.mayBackground && (terms.background || ports.interactive);
@@ -262,6 +267,29 @@ function limitsFor(
   return clockLimits({ definition, settings, background, isMain: false, mayDetach: interactive && mayBackground });
 }
 
+/** Part of a request that determines a subagent's model. */
+export interface ModelRequest extends Pick<PrepareRequest, "parent" | "keptModel"> {
+  readonly terms: Pick<RunTerms, "model" | "fork">;
+}
+
+/**
+ * Creates the function that returns the names of the model that a subagent would use, for rules such as
+ * `Agent(model:opus)`. An agent type that does not exist has no model.
+ */
+export function createModelNames(ports: SubagentPorts): ModelNames {
+  return async (agentType, request) => {
+    const written = request.terms.model === undefined ? [] : [request.terms.model];
+    const isFork = request.terms.fork !== undefined || agentType === FORK_TYPE;
+    const named = ports.agents.definitions.find(({ name }) => name === agentType);
+    const definition = isFork ? undefined : (named ?? (await ports.agents.find(agentType))?.definition);
+    if (!isFork && definition === undefined) return written;
+    const model = definition ? modelFor(request, definition, ports).model : request.parent.services.model;
+    return [...new Set([...written, ...ports.namesOfModel(model.describe())])];
+  };
+}
+
+export type ModelNames = (agentType: string, request: ModelRequest) => Promise<readonly string[]>;
+
 interface SubagentModel {
   readonly model: Model;
   readonly requested: string | null;
@@ -274,8 +302,8 @@ interface SubagentModel {
  * parent's model. If that model is unavailable, uses the parent's model and adds a notice.
  */
 function modelFor(
-  { spec, terms, parent, keptModel }: PrepareRequest,
-  { definition }: AvailableAgent,
+  { terms, parent, keptModel }: ModelRequest,
+  definition: AgentDefinition,
   { settings, modelIsGiven, chooseModel }: SubagentPorts,
 ): SubagentModel {
   const requests: readonly (readonly [name: string | undefined, from: string])[] = [
@@ -295,7 +323,7 @@ function modelFor(
     const chosen = chooseModel(wanted, provider);
     return { model: chosen.model, requested: wanted, reason: chosen.reason.replaceAll("settings.model", from) };
   } catch (error) {
-    const notice = `Agent "${spec.agentType}" (${dialect}) uses its parent's model: ${wanted}, requested by ${from}, is not available. ${describeError(error)}`;
+    const notice = `Agent "${definition.name}" (${dialect}) uses its parent's model: ${wanted}, requested by ${from}, is not available. ${describeError(error)}`;
     return {
       ...inherited,
       reason: `the parent's model, because ${wanted}, requested by ${from}, is not available`,
@@ -344,8 +372,12 @@ export function withInstructions(agent: ResolvedAgent, connections: readonly Mcp
 /**
  * Returns the reason if a rule such as `Task(Explore)` denies the agent, regardless of the name that the request used.
  */
-function agentDenial({ name }: Pick<AgentDefinition, "name">, policy: Policy): string | undefined {
-  const { effect, scope, rule } = judgeAgent(name, policy);
+function agentDenial(
+  { name }: Pick<AgentDefinition, "name">,
+  policy: Policy,
+  models: readonly string[],
+): string | undefined {
+  const { effect, scope, rule } = judgeAgent(name, policy, models);
   return effect === "deny" ? `Agent "${name}" can't be used here: the ${scope} rule ${rule} denies it.` : undefined;
 }
 

@@ -54,7 +54,11 @@ export function createAgentTool(dispatcher: Dispatcher, { name, description, age
     declaration: { name, description, inputSchema: agentInput },
     traits: { parallel: true, effects: false, resumable: true },
     ...waitingLimits,
-    accesses: async () => ({ ok: true, accesses: [{ kind: "agent", agentType: agent }] }),
+    accesses: async (input, agentId) => {
+      const request = readRequest({ ...input, description: name, subagent_type: agent }, false);
+      if (agentId === undefined) return { ok: true, accesses: [{ kind: "agent", agentType: agent }] };
+      return { ok: true, accesses: [await dispatcher.wanted(request, agentId)] };
+    },
     run: async (input, context) => {
       const start = { description: name, prompt: String(input["prompt"]), agent };
       return (await startForTool(dispatcher, start, context)) ?? refused(agent, MAY_NOT_DELEGATE);

@@ -79,7 +79,8 @@ async function refusalToResume(
   if (caller === undefined || !dispatcher.mayDelegate(context.agentId)) return `${ended}: ${MAY_NOT_DELEGATE}`;
   if ((await dispatcher.registry.find(agentId, context.agentId)) === undefined)
     return `${ended}: only the agents above it can resume it.`;
-  const { effect, rule, scope } = judgeAgent(agentType, caller.agent.policy);
+  const { models } = await dispatcher.wanted({ agentType }, context.agentId, agentId);
+  const { effect, rule, scope } = judgeAgent(agentType, caller.agent.policy, models);
   if (effect === "deny") return `Agent ${agentId} can't be resumed: the ${scope} rule ${rule} denies it.`;
   const remedy = `Use Task with resume: "${agentId}" and subagent_type: "${agentType}"`;
   if (effect === "ask")

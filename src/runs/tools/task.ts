@@ -1,4 +1,5 @@
 import { expectedTokens } from "../../loop/index.ts";
+import { accesses } from "../../permissions/index.ts";
 import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import { type AgentId, isSameAgent, type JsonObject } from "../../protocol/index.ts";
 import { contextLimits } from "../compaction/context-limits.ts";
@@ -24,6 +25,13 @@ export function createTask(dispatcher: Dispatcher, spec: ToolSpec): Tool {
     accepts: acceptAnyName(spec.declaration.inputSchema),
     refusesMisspelled: true,
     ...waitingLimits,
+    accesses: async (input, agentId) => {
+      const [access] = accesses("Task", input);
+      if (access?.kind !== "agent" || agentId === undefined) return { ok: true, accesses: access ? [access] : [] };
+      const request = readRequest(input, dispatcher.mayFork);
+      const { models } = await dispatcher.wanted(request, agentId, textIn(input, "resume"));
+      return { ok: true, accesses: [{ ...access, models }] };
+    },
     run: async (input, context) => {
       const request = readRequest(input, dispatcher.mayFork);
       const { agentType } = request;
@@ -62,7 +70,8 @@ export async function startAgent(
   const { agentType, name = "" } = request;
   if (invisible.test(name))
     return refused(agentType, "name contains control or invisible characters. Use letters, digits, dashes and spaces.");
-  const denial = await denialOf(namesOf(agentType, dispatcher.offered()), { judged, context, model: request.model });
+  const { models } = await dispatcher.wanted(request, context.agentId);
+  const denial = await denialOf(namesOf(agentType, dispatcher.offered()), { judged, context, models });
   if (denial !== undefined) return refused(agentType, denial);
   const outcome = await dispatcher.spawn(request, context);
   return outputOf(outcome, { request, maxCharacters: reportLength(dispatcher, context) });
@@ -154,11 +163,14 @@ function judgedType(input: JsonObject): string {
  */
 async function denialOf(
   names: readonly string[],
-  { judged, context, model }: Pick<AgentStart, "judged" | "context"> & { readonly model?: string | undefined },
+  {
+    judged,
+    context,
+    models,
+  }: Pick<AgentStart, "judged" | "context"> & { readonly models?: readonly string[] | undefined },
 ): Promise<string | undefined> {
-  const parameters = model === undefined ? undefined : { model };
   for (const agentType of names.filter((name) => judged === undefined || !isSameAgent(name, judged))) {
-    const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType, parameters });
+    const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType, models });
     if (effect === "deny") return reason;
     // If the decision on the call was made for an agent type, rules about the whole tool have already been applied.
     if (effect === "ask" && (judged === undefined || rule.includes("(")))
