@@ -1,5 +1,5 @@
 import { boundText, describeError, formatCount, formatDuration } from "../lib/index.ts";
-import { explainDenial, hiddenPredicate, hidesNothing } from "../permissions/index.ts";
+import { explainDenial, hiddenPredicate } from "../permissions/index.ts";
 import type { ExecuteRequest, ResultStore, Tool, ToolContext, ToolOutput } from "../ports/index.ts";
 import {
   type CallId,
@@ -123,7 +123,7 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     paths: judged.resolved,
     // In bypassPermissions mode, commands need not be read-only, but files that rules deny must still be hidden from
     // them.
-    readsOnly: policy.mode === "bypassPermissions" && hidden() === hidesNothing ? undefined : decision.readsOnly,
+    readsOnly: policy.mode === "bypassPermissions" && !judged.hides ? undefined : decision.readsOnly,
     readableRoots: [...policy.workspaceRoots, ...policy.readableRoots],
     replies: granted ? grant.replies : undefined,
     progress: (text) => {
@@ -131,9 +131,7 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     },
     authorize: (access) => authorizeAccess(access, { toolName, policy, judged, granted }, place),
     hidden: (path) => hidden()(path),
-    get hidesPaths() {
-      return hidden() !== hidesNothing;
-    },
+    hidesPaths: judged.hides,
   };
   const output = await tool.run(input, context).finally(() => {
     ended = true;

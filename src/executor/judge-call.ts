@@ -10,13 +10,15 @@ import {
   withExpansions,
 } from "../permissions/index.ts";
 import type { Confinement, Tool, WalkedPath, Workspace } from "../ports/index.ts";
-import type { Access, AgentId, Decision, DirectoryWalk, JsonObject, Policy, ResolvedPath } from "../protocol/index.ts";
+import type { Access, AgentId, Decision, JsonObject, Policy, ResolvedPath, ShellPath } from "../protocol/index.ts";
 import { ambiguousPath } from "./ambiguous-path.ts";
 
 export interface JudgedCall {
   readonly decision: Decision;
   readonly accesses: readonly Access[];
   readonly resolved: readonly ResolvedPath[];
+  /** True if files that must not be read have to be hidden from the command, because it may read any file. */
+  readonly hides?: boolean | undefined;
 }
 
 export interface Place {
@@ -83,13 +85,20 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
   const paths = pathsOf(accesses);
   const resolved = paths.length === 0 ? [] : await workspace.resolve(paths);
   const denied = await deniedFiles(resolved, policy, place);
-  const cannotHide = accesses[0]?.kind === "command" && workspace.isTooLargeToHide?.() === true;
+  const isGuarded = deniedPlaces(policy, homes) !== undefined;
+  const hides = accesses[0]?.kind === "command" && (isGuarded || sandboxed === true || accesses.some(readsAny));
+  const cannotHide = hides && workspace.isTooLargeToHide?.() === true;
   const request = { toolName, accesses, resolved, policy, homes, sandboxed, denied, cannotHide };
   const decision = decide(request);
-  if (!dependsOnGit(decision, accesses)) return { decision, accesses, resolved };
+  if (!dependsOnGit(decision, accesses)) return { decision, accesses, resolved, hides };
   const changedHooks = await workspace.changedHooks?.();
   const gitPrograms = await workspace.gitPrograms?.();
-  return { decision: decide({ ...request, changedHooks, gitPrograms }), accesses, resolved };
+  return { decision: decide({ ...request, changedHooks, gitPrograms }), accesses, resolved, hides };
+}
+
+/** Returns true if a command reads whatever files it finds in a directory. */
+function readsAny(access: Access): boolean {
+  return access.kind === "read" && access.shell?.walk?.contents === true;
 }
 
 /**
@@ -245,16 +254,20 @@ async function accessesOfWalks(
   surroundings: Place,
 ): Promise<readonly Access[] | undefined> {
   const { workspace, homes } = surroundings;
-  const isUnguarded = isConfined || deniedPlaces(policy, homes) === undefined;
-  const isHidden = isUnguarded ? undefined : hiddenPredicate(policy, homes);
-  const isRelevant = ({ follows, contents, writes }: DirectoryWalk) =>
-    writes || (follows && !isConfined) || (contents && isHidden !== undefined);
+  const isHidden = isConfined ? undefined : hiddenPredicate(policy, homes);
+  const isGuarded = deniedPlaces(policy, homes) !== undefined;
+  const isRelevant = ({ role, walk }: ShellPath): boolean =>
+    walk !== undefined &&
+    (walk.writes === true ||
+      (walk.follows && !isConfined) ||
+      // Only rules restrict what a command that may change something, such as `cp -r`, finds in a directory.
+      (walk.contents && !isConfined && (isGuarded || role === "argument")));
   const result: Access[] = [];
   let path = 0;
   for (const access of accesses) {
     const place = "path" in access ? resolved[path++] : undefined;
     const shell = access.kind === "read" ? access.shell : undefined;
-    if (access.kind !== "read" || place === undefined || shell?.walk === undefined || !isRelevant(shell.walk)) {
+    if (access.kind !== "read" || place === undefined || shell?.walk === undefined || !isRelevant(shell)) {
       result.push(access);
       continue;
     }

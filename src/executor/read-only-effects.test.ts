@@ -125,6 +125,17 @@ describe("a command that no rule allows", needsSandbox, () => {
     expect(denied.outcome ?? "denied").toBe("denied");
   });
 
+  it.each([
+    "cat $(ls -A)",
+    "grep -r key .",
+    "find . -type f | xargs cat",
+    "for f in .e*; do cat $f; done",
+    "cat < .env",
+  ])("does not show secrets that no rule names: %s", async (command) => {
+    expect((await bash(command)).text).not.toContain("SECRET");
+    expect((await bash(command, { rules: [rule("allow", "Read(.env)")] })).text).toContain("SECRET");
+  });
+
   it("runs no programs from a bare repository inside the working tree", async () => {
     execFileSync("git", ["init", "-q", "--bare", join(root, "sub")]);
     const config = `[core]\n\tbare = false\n\tworktree = ..\n\tfsmonitor = ${join(top, "evil.sh")}\n`;

@@ -180,13 +180,17 @@ it("reads files inside the workspace, and files outside it only with a grant", a
 });
 
 it("hides denied files from searches and listings", async () => {
-  const rules = [deny("Read(.env)")];
-  expect((await call("Grep", { pattern: "key", output_mode: "content" })).text).toContain("secret");
-  const found = await call("Grep", { pattern: "key", output_mode: "content" }, { rules });
-  expect(found).toMatchObject({ outcome: "ok", text: expect.stringContaining("a.ts") });
-  expect(found.text).not.toContain("secret");
-  expect((await call("LS", { path: "." }, { rules })).text).not.toContain(".env");
-  expect((await call("Read", { file_path: ".env" }, { rules })).outcome).toBe("denied");
+  const allowed = [{ ...deny("Read(.env)"), effect: "allow" as const }];
+  expect((await call("Grep", { pattern: "key", output_mode: "content" }, { rules: allowed })).text).toContain("secret");
+  expect((await call("Read", { file_path: ".env" }, { rules: allowed })).outcome).toBe("ok");
+  // Without a rule, .env files are secrets.
+  for (const rules of [[], [...allowed, deny("Read(.env)")]]) {
+    const found = await call("Grep", { pattern: "key", output_mode: "content" }, { rules });
+    expect(found).toMatchObject({ outcome: "ok", text: expect.stringContaining("a.ts") });
+    expect(found.text).not.toContain("secret");
+    expect((await call("LS", { path: "." }, { rules })).text).not.toContain(".env");
+    expect((await call("Read", { file_path: ".env" }, { rules })).outcome).toBe("denied");
+  }
 });
 
 it("writes only if the mode allows it", async () => {

@@ -68,8 +68,21 @@ it.each(["npm test", "rm a.ts", "cat /etc/passwd", "cat link", "eval $x", "x() {
 it("still applies deny rules to files that the command names", async () => {
   for (const command of ["cat .env", "cat .e*", "cat {a.ts,.env}", "cat missing/../.env"])
     expect((await bash(command, { deny: "Read(.env)" })).effect).toBe("deny");
+  expect((await bash("cat .env")).effect).toBe("deny");
   expect((await bash("grep -r x .", { deny: "Read(.env)" })).effect).toBe("allow");
   expect((await bash("grep -r x .", { deny: "Read(.env)", confinement: { kind: "off" } })).effect).toBe("ask");
+});
+
+it("hides secrets from commands that may read any file, and from no others", async () => {
+  const hides = async (command: string, confinement: Confinement) =>
+    (await judgeCall({ toolName: "Bash", input: { command }, policy: policyOf({}) }, placeWith(confinement))).hides;
+  for (const command of ["cat $(git ls-files)", "grep -r x .", "find . | xargs cat"])
+    expect(await hides(command, { kind: "on" })).toBe(true);
+  for (const command of ["ls", "cat a.ts", "git status"]) expect(await hides(command, { kind: "on" })).toBe(false);
+  const off = { kind: "off" } as const;
+  expect(await bash("grep -r x .", { confinement: off })).toMatchObject({ effect: "ask", rule: "secret file" });
+  expect((await bash("grep -r x .", { confinement: off, allow: "Read(.env)" })).effect).toBe("allow");
+  expect((await bash("grep -r x sub", { confinement: off })).effect).toBe("allow");
 });
 
 it("checks for the sandbox only if it matters", async () => {
@@ -157,10 +170,12 @@ it("requires approval if the workspace has too many files to hide the denied one
   const large = { ...place, workspace: { ...place.workspace, isTooLargeToHide: () => true } };
   const decided = async (command: string, policy: Policy) =>
     (await judgeCall({ toolName: "Bash", input: { command }, policy }, large)).decision;
-  for (const command of ["ls", "cat $(echo a.ts)"]) {
+  for (const command of ["ls", "cat $(echo a.ts)"])
     expect((await decided(command, policyOf({ deny }))).effect).toBe("ask");
-    expect(await decided(command, policyOf({}))).toMatchObject({ effect: "allow" });
-  }
+  // Without a rule, only secrets are hidden, and only commands that may read any file can reach them.
+  expect((await decided("ls", policyOf({}))).effect).toBe("allow");
+  for (const command of ["cat $(echo a.ts)", "grep -r x ."])
+    expect((await decided(command, policyOf({}))).effect).toBe("ask");
   expect((await decided("ls", policyOf({ deny }))).rule).toBe("too many files");
   expect((await decided("ls", policyOf({ deny, unattended: true }))).effect).toBe("deny");
   expect(await decided("ls", policyOf({ deny, allow: "Bash(ls:*)" }))).toMatchObject({ rule: "Bash(ls:*)" });

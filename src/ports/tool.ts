@@ -107,7 +107,7 @@ export interface CallContext {
   readonly paths: readonly ResolvedPath[];
   /** Decides on an access that was not known before the call, such as a redirect. Treat `ask` as `deny`. */
   authorize(access: Access): Promise<Decision>;
-  /** Returns whether deny rules hide an absolute path from listings and searches. Cheap to call. */
+  /** Returns whether an absolute path is hidden from listings and searches. Cheap to call. */
   hidden(path: string): boolean;
 }
 
@@ -122,7 +122,7 @@ export interface ToolContext extends CallContext {
   readonly replies?: readonly UserReply[] | undefined;
   /** Reports progress to be shown while the call runs. Reports may be dropped. */
   progress(text: string): void;
-  /** False if no deny rule hides anything. If absent, it is unknown whether a deny rule hides something. */
+  /** False if the call can't reach hidden files. If absent, it is unknown whether it can. */
   readonly hidesPaths?: boolean | undefined;
 }
 

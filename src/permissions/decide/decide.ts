@@ -60,7 +60,7 @@ export interface DecideRequest {
   readonly changedHooks?: readonly string[] | undefined;
   /** A repository configuration file that names programs which git runs even for read-only commands. */
   readonly gitPrograms?: string | undefined;
-  /** True if files that rules deny can't be hidden from commands, because there are too many files to look at. */
+  /** True if files that must not be read can't be hidden from the command, because there are too many files to look at. */
   readonly cannotHide?: boolean | undefined;
 }
 
@@ -129,7 +129,7 @@ function judge(request: DecideRequest): JudgedCall {
     const isFirm = isProtected || (decision.insists && !strictest?.insists);
     if (isStricter || ((isReason || isFirm) && decision.effect === strictest?.effect)) strictest = decision;
   }
-  if (strictest!.readsOnly && request.cannotHide && deniedPlaces(policy, compiled.homes) !== undefined) {
+  if (strictest!.readsOnly && request.cannotHide) {
     const finding = builtin("insist", "too many files", TOO_MANY_FILES);
     return { decision: applyMode(finding, compiled), evasion: finding };
   }
@@ -140,7 +140,7 @@ function judge(request: DecideRequest): JudgedCall {
 }
 
 const TOO_MANY_FILES =
-  "The workspace has too many files to find every file that a deny rule for Read covers, so they can't be hidden from this command.";
+  "The workspace has too many files to find all those that must not be read, so they can't be hidden from this command.";
 
 interface AccessFinding {
   readonly access: Access;

@@ -7,6 +7,7 @@ import {
   CHANGED_HOOK,
   HIDDEN_COMMAND,
   PLAN_APPROVAL,
+  SECRET_FILE,
   TRACKED_FILES,
   USER_QUESTION,
   WRITE_IN_WORKSPACE,
@@ -24,7 +25,7 @@ export function explainDenial(decision: Decision, call: ToolCall): string {
   if (decision.rule === "plan") return `${head} Say in your answer what you would do; the user can leave plan mode.`;
   if (decision.rule === CHANGED_HOOK)
     return `${head} This needs approval, and no one can approve it in this run. Continue without it, and say in your answer that the user should check the hook; a new session runs it without asking.`;
-  const isRule = decision.scope !== "builtin";
+  const isRule = decision.scope !== "builtin" || decision.rule === SECRET_FILE;
   if (decision.effect === "deny" && isRule)
     return `${head} Do not try to do the same in another way; say in your answer what is missing.`;
   const advice = isRule

@@ -11,6 +11,9 @@ export const USER_QUESTION = "user question";
 /** The built-in rule that asks before writing files that can affect what is run or permitted later. */
 export const PROTECTED_FILE = "protected file";
 
+/** The built-in rule that denies reading `.env` files. */
+export const SECRET_FILE = "secret file";
+
 export const READ_ONLY_COMMAND = "read-only command";
 export const CHANGED_HOOK = "changed hook";
 /** The built-in rule that asks because another command on the line may change where a path leads. */

@@ -2,7 +2,7 @@ import { isWithin } from "../../lib/index.ts";
 import type { Policy, ResolvedPath } from "../../protocol/index.ts";
 import { type CompiledPolicy, type CompiledRule, compilePolicy, coversWhole } from "../rules/compile-policy.ts";
 import { parseRule } from "../rules/parse-rule.ts";
-import type { PathMatcher } from "../rules/path-pattern.ts";
+import { foldCase, type PathMatcher } from "../rules/path-pattern.ts";
 import { protectedPart } from "../rules/protected-path.ts";
 import { lastMatch, weighRules } from "../rules/weigh-rules.ts";
 import {
@@ -12,6 +12,7 @@ import {
   byVerdict,
   type Finding,
   PROTECTED_FILE,
+  SECRET_FILE,
   WRITE_IN_WORKSPACE,
 } from "./finding.ts";
 
@@ -29,6 +30,13 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     !(request.isOperand && rule.target.kind === "whole") && covers(rule, toolName, { access, resolved, aliases });
   const verdict = weighRules(compiled, matches);
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, what);
+  const isRead = access.kind !== "write" && request.isOperand !== true;
+  if (isRead && resolved !== undefined && isSecret(resolved) && !isNamed(compiled, matches))
+    return builtin(
+      "deny",
+      SECRET_FILE,
+      `${shown(access.path)} may contain keys or passwords, so it is read only if a rule names it, such as \`Read(.env)\`.`,
+    );
   if (verdict?.rule.target.kind !== "path" && leavesConfinement(request, resolved, compiled.policy))
     return builtin(
       "deny",
@@ -53,6 +61,26 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     "insist",
     PROTECTED_FILE,
     `${shown(access.path)} is protected: ${part} can affect what is run or permitted later.`,
+  );
+}
+
+/** Returns true for `.env` files, but not for their templates, such as `.env.example`. */
+function isSecretName(path: string): boolean {
+  const name = foldCase(path.slice(path.lastIndexOf("/") + 1));
+  return /^\.env(\.|$)|.\.env$/.test(name) && !/\.(example|sample|template|dist)$/.test(name);
+}
+
+function isSecret({ absolute, real, kind }: ResolvedPath): boolean {
+  return kind !== "directory" && (isSecretName(absolute) || isSecretName(real));
+}
+
+/**
+ * Returns true if a rule that names files allows the access. A rule for the whole tool is not enough to read secrets.
+ */
+function isNamed({ allow, layers }: CompiledPolicy, matches: (rule: CompiledRule) => boolean): boolean {
+  const settled = layers.flatMap(({ layer, rules }) => (layer.settles ? rules : []));
+  return [...allow, ...settled].some(
+    (rule) => rule.rule.effect === "allow" && rule.target.kind === "path" && matches(rule),
   );
 }
 
@@ -171,31 +199,30 @@ function shown(path: string): string {
   return plain.length > 200 ? `${plain.slice(0, 200)}…` : plain;
 }
 
-/** The result of `hiddenPredicate` for a policy that hides nothing. */
-export const hidesNothing = (): boolean => false;
-
 /**
- * Returns a predicate for absolute paths: true if a deny rule for reading hides the file from listings and searches.
+ * Returns a predicate for absolute paths: true if a deny rule for reading hides the file from listings and searches, or
+ * if it is a secret that no rule names.
  */
 export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): (absolutePath: string) => boolean {
   const { limits, ...own } = policy;
   if (limits !== undefined) {
     const [isHidden, isHiddenByLimits] = [hiddenPredicate(own, homes), hiddenPredicate(limits, homes)];
-    if (isHiddenByLimits === hidesNothing) return isHidden;
     return (absolutePath) => isHidden(absolutePath) || isHiddenByLimits(absolutePath);
   }
-  const { vetoes, filed, layers } = compilePolicy(policy, homes);
+  const compiled = compilePolicy(policy, homes);
+  const { vetoes, filed, layers } = compiled;
   const denied = vetoes.flatMap((rule) => readMatcher(rule) ?? []);
   const ordered = [filed, ...layers.map(({ rules }) => rules)].filter((rules) =>
     rules.some((rule) => rule.rule.effect === "deny" && readMatcher(rule) !== undefined),
   );
-  if (denied.length === 0 && ordered.length === 0) return hidesNothing;
-  return (absolutePath) =>
-    denied.some((matches) => matches(absolutePath)) ||
-    ordered.some((rules) => {
-      const last = lastMatch(rules, (rule) => readMatcher(rule)?.(absolutePath) === true);
-      return last?.rule.effect === "deny";
-    });
+  return (absolutePath) => {
+    const matches = (rule: CompiledRule): boolean => readMatcher(rule)?.(absolutePath) === true;
+    return (
+      denied.some((isDenied) => isDenied(absolutePath)) ||
+      ordered.some((rules) => lastMatch(rules, matches)?.rule.effect === "deny") ||
+      (isSecretName(absolutePath) && !isNamed(compiled, matches))
+    );
+  };
 }
 
 /**

@@ -86,7 +86,7 @@ async function readOnlyView(
 }
 
 const tooLargeToHide =
-  "The command was not run. It is allowed only because it is read-only, so every file that matches a deny rule for Read must be hidden from it. The workspace has too many files to find them all. Use Read, Grep or Glob, or run the command again, which then needs the user's approval.";
+  "The command was not run. It is allowed only because it is read-only, so every file that must not be read has to be hidden from it. The workspace has too many files to find them all. Use Read, Grep or Glob, or run the command again, which then needs the user's approval.";
 
 function withoutSandbox({ reason, fix }: { readonly reason: string; readonly fix?: string }): string {
   const whatToDo = fix === undefined ? "Tell the user." : `${fix} Tell the user.`;
