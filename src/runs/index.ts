@@ -3,7 +3,7 @@
 // reports.
 
 export { answerProblem } from "./approvals/answer-problem.ts";
-export { createApprovalQueue, type SessionApprovals } from "./approvals/approval-queue.ts";
+export { createApprovalQueue, type LiveRules, type SessionApprovals } from "./approvals/approval-queue.ts";
 export type { Budget, BudgetSpent } from "./budget/budget.ts";
 export { createBudget } from "./budget/create-budget.ts";
 export { spendingIn, sumSpending } from "./budget/spending.ts";

@@ -8,6 +8,7 @@ import {
   createPrepare,
   Dispatcher,
   type LiveAgent,
+  type LiveRules,
   type ModelNames,
   type Prepare,
   policyForProgram,
@@ -46,6 +47,7 @@ export interface OpenedThread {
 }
 
 export interface OpenedSession extends OpenedThread {
+  readonly live: LiveRules | undefined;
   readonly context: SessionContext;
   readonly main: LoadedMainAgent;
   readonly chosen: ChosenModel;
@@ -67,7 +69,7 @@ async function assembleWithServers(
   opened: OpenedSession,
   servers: SessionServers,
 ): Promise<Session> {
-  const { context, main, chosen, transcript, thread, worker, notices: left } = opened;
+  const { context, main, chosen, transcript, thread, worker, live, notices: left } = opened;
   const { settings, clock, cwd } = context;
   const { definition, agents } = main;
   const { rules, problems } = collectRules(given, context, main.project);
@@ -80,7 +82,7 @@ async function assembleWithServers(
     });
   const inbox = openSessionInbox(given, context, transcript);
   const options = keepOpenRequests(given, inbox);
-  const approvals = openApprovals(options, context, { inbox, worker });
+  const approvals = openApprovals(options, context, { inbox, worker, live });
   const hooks = createSessionHooks(options, context, {
     definition,
     agents,

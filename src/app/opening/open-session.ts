@@ -18,6 +18,7 @@ import { VERSION } from "../version.ts";
 import { assembleSession, type OpenedThread } from "./assemble-session.ts";
 import { checkSessionOptions } from "./check-session-options.ts";
 import { checkTranscript, guardTranscript } from "./guard-transcript.ts";
+import { createLiveRules } from "./live-rules.ts";
 import { recallUntilClosed } from "./recall-until-closed.ts";
 import { createOwnContext, type OwnContext, type SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -51,7 +52,8 @@ export async function openSessionOn(
     // A new session's files are opened last, so that a session that can't start leaves no files behind.
     opened ??= await openThread(options, context, worker);
     const permissionMode = beginningMode(options, context, opened.thread.state.mode);
-    return await assembleSession({ ...options, permissionMode }, { context, main, chosen, ...opened });
+    const live = options.rules === undefined ? undefined : createLiveRules(options, worker);
+    return await assembleSession({ ...options, permissionMode }, { context, main, chosen, live, ...opened });
   } catch (error) {
     await opened?.worker.close({ keepsCalls: true });
     await (opened?.transcript ?? options.transcript)?.close();

@@ -1,6 +1,6 @@
 import { plural } from "../../lib/index.ts";
 import type { Inbox, WorkerSession } from "../../ports/index.ts";
-import { createApprovalQueue, type SessionApprovals } from "../../runs/index.ts";
+import { createApprovalQueue, type LiveRules, type SessionApprovals } from "../../runs/index.ts";
 import { openInbox, type Transcript, type Trouble } from "../../transcript/index.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
@@ -35,7 +35,11 @@ export function keepOpenRequests(options: SessionOptions, inbox: Inbox): Session
 export function openApprovals(
   { approvals, onAsk, onTrouble, home }: SessionOptions,
   context: SessionContext,
-  { inbox, worker }: { readonly inbox: Inbox; readonly worker: WorkerSession },
+  {
+    inbox,
+    worker,
+    live,
+  }: { readonly inbox: Inbox; readonly worker: WorkerSession; readonly live?: LiveRules | undefined },
 ): SessionApprovals {
   const keepAndReport = async (rule: string): Promise<void> => {
     const message = await worker.keepRule(rule);
@@ -48,6 +52,7 @@ export function openApprovals(
     report: onTrouble,
     keepRule: home === false ? undefined : keepAndReport,
     inbox,
+    live,
   });
 }
 

@@ -66,11 +66,14 @@ export interface SessionOptions {
    * does not read the settings file; use `loadProjectSettings` for that.
    */
   readonly settings?: Settings | undefined;
-  /** Path of the settings file, for messages about its rules. */
+  /** Path of the settings file, for messages about its rules and for reading them again. */
   readonly settingsFile?: string | undefined;
   /** Origins of the settings from `loadProjectSettings`; absent if the program supplied all settings. */
   readonly settingsOrigins?: readonly SettingsOrigin[] | undefined;
-  /** Rules from `loadProjectSettings`, each with its scope. They replace the lists in `settings`. */
+  /**
+   * Rules from `loadProjectSettings`, each with its scope. They replace the lists in `settings`. If their files change,
+   * the session uses the changed rules.
+   */
   readonly rules?: readonly Rule[] | undefined;
   /** Agent settings from `loadProjectSettings`; read from the settings files if absent. */
   readonly catalogSettings?: LoadedCatalogSettings | undefined;

@@ -101,6 +101,7 @@ async function openIn(
     settings: loaded.settings,
     settingsOrigins: loaded.origins,
     rules: loaded.rules,
+    settingsFile: options.settings,
     catalogSettings: loaded,
     entryPoint: "cli",
     trusted: loaded.trusted,

@@ -20,9 +20,11 @@ export interface ApprovalQueue {
   readonly attended: boolean;
   /** Returns whether anyone can answer an agent's questions, given whether the agent works in the background. */
   canAnswer(background: boolean): boolean;
+  /** Reads the rules in settings files again. Absent if they can't change. Never rejects. */
+  refresh?(): Promise<void>;
   /**
-   * Returns the policy with the rules that "always" answers added in this session. Returns the same object for the same
-   * policy until more rules are added.
+   * Returns the policy with the current rules from settings files and the rules that "always" answers added in this
+   * session. Returns the same object for the same policy until the rules change.
    */
   policyFor(policy: Policy): Policy;
   /**
@@ -30,6 +32,14 @@ export interface ApprovalQueue {
    * process fails.
    */
   ask(question: ApprovalQuestion, options: AskOptions): Promise<ApprovalAnswer | undefined>;
+}
+
+/** The rules in a session's settings files, which may change while the session is open. */
+export interface LiveRules {
+  /** Reads the files again. Never rejects. */
+  refresh(): Promise<void>;
+  /** Returns the policy with the current rules. Returns the same object for the same policy until they change. */
+  apply(policy: Policy): Policy;
 }
 
 export interface AskOptions {
@@ -47,6 +57,7 @@ export interface ApprovalQueueOptions {
   readonly deniesBackground?: boolean;
   readonly program?: Approvals | undefined;
   readonly inbox: Inbox;
+  readonly live?: LiveRules | undefined;
   /** Called with a message for the program if its function fails or returns an invalid answer. */
   readonly report?: ((message: string) => void) | undefined;
   /** Saves a rule for later sessions in this directory. */
@@ -66,14 +77,16 @@ const unattended: ApprovalAnswer = { answer: "deny", by: NO_APPROVER };
 
 /** Creates a session's approval queue on its inbox, which may contain questions and answers from earlier processes. */
 export function createApprovalQueue(options: ApprovalQueueOptions): SessionApprovals {
-  const { inbox } = options;
+  const { inbox, live } = options;
+  const withSessionRules = addingRules(() => inbox.rules());
   let isParked = false;
   const keepsOpen = (): boolean => isParked;
   const canAnswer = (background: boolean): boolean => options.attended && !(background && options.deniesBackground);
   return {
     attended: options.attended,
     canAnswer,
-    policyFor: addingRules(() => inbox.rules()),
+    refresh: async () => live?.refresh(),
+    policyFor: (policy) => withSessionRules(live?.apply(policy) ?? policy),
     ask: (question, askOptions) =>
       waitForAnswer(question, {
         ...askOptions,

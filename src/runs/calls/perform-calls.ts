@@ -13,6 +13,7 @@ import {
 import { askHooks, callFacts } from "../host/ask-hooks.ts";
 import { currentPolicy } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
+import { orAbort } from "../or-abort.ts";
 import { approveCall, decideCall, grantOf, type ReadCall } from "./decide-call.ts";
 
 /**
@@ -20,6 +21,8 @@ import { approveCall, decideCall, grantOf, type ReadCall } from "./decide-call.t
  * order.
  */
 export async function performCalls(host: RunHost, calls: readonly ToolCall[]): Promise<void> {
+  const { services, outlet } = host;
+  await orAbort(services.approvals.refresh?.() ?? Promise.resolve(), outlet.signal);
   let index = 0;
   while (index < calls.length) {
     const batch = [calls[index] as ToolCall];

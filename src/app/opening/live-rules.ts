@@ -1,0 +1,109 @@
+import { isDeepStrictEqual } from "node:util";
+import type { WorkerPort } from "../../ports/index.ts";
+import type { Policy, ProjectSettings, Rule, RuleScope } from "../../protocol/index.ts";
+import type { LiveRules } from "../../runs/index.ts";
+import type { SessionOptions } from "./session-options.ts";
+
+/**
+ * Keeps a session's rules as its settings files have them now. What became stricter applies at once. What became looser
+ * applies if the file is the user's own, or if the user has approved the changed file. Rules from other sources stay as
+ * they are, and so do all rules if the session was not opened with the rules in the files.
+ */
+export function createLiveRules(
+  { rules = [], settingsFile, onTrouble }: SessionOptions,
+  worker: Pick<WorkerPort, "settings">,
+): LiveRules {
+  const opened = rules.filter(isFromFile);
+  const before = new Set(opened);
+  const openedKeys = new Set(opened.map(keyOf));
+  let now: readonly Rule[] = opened;
+  let told: ReadonlySet<string> = new Set();
+  let applied = new WeakMap<Policy, Policy>();
+
+  const load = (trust: boolean): Promise<ProjectSettings> => worker.settings({ trust, file: settingsFile });
+  const read = async (isTrusting: boolean): Promise<readonly Rule[]> => {
+    const strict = await load(false);
+    report([...strict.problems, ...strict.notices]);
+    if (strict.problems.length > 0) return now;
+    const fromFiles = strict.rules.filter(isFromFile);
+    if (!isTrusting) return fromFiles;
+    // The user trusted the project's files for this session as they were when it was opened.
+    const known = new Set([...openedKeys, ...fromFiles.map(keyOf)]);
+    const all = (await load(true)).rules.filter(isFromFile);
+    return all.filter((rule) => rule.effect !== "allow" || rule.scope === "user" || known.has(keyOf(rule)));
+  };
+  const report = (messages: readonly string[]): void => {
+    for (const message of messages) if (!told.has(message)) onTrouble?.(message);
+    told = new Set(messages);
+  };
+
+  /** Determines how the session was opened: with which trust, or with rules that are not in the files. */
+  const opening = (async (): Promise<"trusting" | "cautious" | "fixed"> => {
+    for (const trust of [false, true]) {
+      const { rules: found, notices } = await load(trust);
+      told = new Set(notices);
+      if (isDeepStrictEqual(found.filter(isFromFile), opened)) return trust ? "trusting" : "cautious";
+    }
+    return "fixed";
+  })().catch(() => "fixed" as const);
+
+  async function refresh(): Promise<void> {
+    const how = await opening;
+    if (how === "fixed") return;
+    // If the worker can't be reached, the rules stay as they are.
+    const fresh = await read(how === "trusting").catch(() => now);
+    if (isDeepStrictEqual(fresh, now)) return;
+    const change = describeChange(now, fresh);
+    now = fresh;
+    applied = new WeakMap();
+    if (change !== "") onTrouble?.(change);
+  }
+
+  let running: Promise<void> | undefined;
+  return {
+    refresh: () => {
+      running ??= refresh().finally(() => {
+        running = undefined;
+      });
+      return running;
+    },
+    apply: (policy) => {
+      if (now === opened) return policy;
+      const known = applied.get(policy);
+      if (known !== undefined) return known;
+      const own = new Set(policy.rules.map(keyOf));
+      // A resumed agent may have lost some of the rules that its session was opened with.
+      const wasLost = (rule: Rule): boolean => openedKeys.has(keyOf(rule)) && !own.has(keyOf(rule));
+      const fresh = now.filter((rule) => rule.effect !== "allow" || !wasLost(rule));
+      const changed = { ...policy, rules: [...fresh, ...policy.rules.filter((rule) => !before.has(rule))] };
+      applied.set(policy, changed);
+      return changed;
+    },
+  };
+}
+
+const fileScopes: ReadonlySet<RuleScope> = new Set<RuleScope>(["user", "project", "local"]);
+
+function isFromFile({ scope, file }: Rule): boolean {
+  return file !== undefined && fileScopes.has(scope);
+}
+
+function keyOf({ text, effect, scope, file, form }: Rule): string {
+  return JSON.stringify([text, effect, scope, file, form]);
+}
+
+const MOST_NAMED = 5;
+
+/** Returns a message about added and removed rules; an empty string if only their places in the files have changed. */
+function describeChange(before: readonly Rule[], now: readonly Rule[]): string {
+  const named = (rules: readonly Rule[], others: readonly Rule[]): string => {
+    const known = new Set(others.map(keyOf));
+    const found = rules.filter((rule) => !known.has(keyOf(rule)));
+    const texts = found.slice(0, MOST_NAMED).map(({ effect, text }) => `${effect} ${text}`);
+    const more = found.length > MOST_NAMED ? ` and ${found.length - MOST_NAMED} more` : "";
+    return `${texts.join(", ")}${more}`;
+  };
+  const [added, removed] = [named(now, before), named(before, now)];
+  const parts = [added && `Added: ${added}.`, removed && `Removed: ${removed}.`].filter(Boolean);
+  return parts.length === 0 ? "" : `The permission rules in the settings have changed. ${parts.join(" ")}`;
+}
