@@ -1,5 +1,5 @@
 import type { Writable } from "node:stream";
-import { describeError, errorCode, stripControls } from "../lib/index.ts";
+import { describeError, errorCode, maskAddresses, stripControls } from "../lib/index.ts";
 import { exitCodes } from "./exit-codes.ts";
 
 export interface Output {
@@ -39,9 +39,12 @@ export function createOutput(
   };
 }
 
-/** Formats messages for standard error, one `retinue: …` line each, without control characters. */
+/**
+ * Formats messages for standard error, one `retinue: …` line each, without control characters and without passwords and
+ * keys in addresses.
+ */
 export function messageLines(messages: readonly string[]): string {
-  return messages.map((message) => `retinue: ${stripControls(withFlags(message))}\n`).join("");
+  return messages.map((message) => `retinue: ${stripControls(withFlags(maskAddresses(message)))}\n`).join("");
 }
 
 /** Rewrites a message for the command line. Other modules name library options, such as "the `maxTurns` option". */

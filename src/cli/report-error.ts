@@ -1,4 +1,4 @@
-import { describeError, errorCode, stripControls, UserError } from "../lib/index.ts";
+import { describeError, errorCode, maskAddresses, stripControls, UserError } from "../lib/index.ts";
 import { exitCodes } from "./exit-codes.ts";
 import type { Format } from "./formats/format.ts";
 import { type Output, withFlags } from "./output.ts";
@@ -59,5 +59,5 @@ const operatingCodes: readonly (string | undefined)[] = [
 
 function stackOf(error: unknown): string {
   if (!process.env["RETINUE_DEBUG"] || !(error instanceof Error)) return "";
-  return `${error.stack ?? ""}\n`;
+  return `${maskAddresses(error.stack ?? "")}\n`;
 }

@@ -1,3 +1,4 @@
+import { maskAddresses } from "../lib/index.ts";
 import type { Effect, HookAnswer, HookCommon, HookEntry, HookEvent, HookFacts, HookSource } from "../protocol/index.ts";
 
 /** Input of a hook. Hook commands receive it as JSON. `tool` has the same value as `tool_name`. */
@@ -45,6 +46,7 @@ export type Hook = CommandHook | FunctionHook;
 /** Returns a hook's name for use in messages. */
 export function nameOf(hook: Hook): string {
   if (hook.kind === "function") return `a ${hook.event} hook defined by the program`;
-  const line = [hook.command, ...(hook.args ?? [])].join(" ").replaceAll(/\s+/g, " ").trim();
+  const words = [hook.command, ...(hook.args ?? [])].join(" ").replaceAll(/\s+/g, " ").trim();
+  const line = maskAddresses(words);
   return `the ${hook.event} hook "${line.length > 80 ? `${line.slice(0, 79)}…` : line}"`;
 }

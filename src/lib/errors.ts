@@ -1,3 +1,5 @@
+import { maskAddresses } from "./network/mask-addresses.ts";
+
 export interface UserErrorOptions {
   /** Stable code for programs, such as `definition_invalid`. */
   code: string;
@@ -9,7 +11,7 @@ export interface UserErrorOptions {
 
 /**
  * An error that the user must act on. `message` says what happened, and `fix` says what to do. The command line shows
- * both without a stack trace.
+ * both without a stack trace. Neither contains passwords or keys from addresses.
  */
 export class UserError extends Error {
   readonly code: string;
@@ -17,20 +19,20 @@ export class UserError extends Error {
   readonly exitCode: number;
 
   constructor(message: string, { code, fix, exitCode = 1, cause }: UserErrorOptions) {
-    super(message, cause === undefined ? undefined : { cause });
+    super(maskAddresses(message), cause === undefined ? undefined : { cause });
     this.name = "UserError";
     this.code = code;
-    this.fix = fix;
+    this.fix = fix === undefined ? undefined : maskAddresses(fix);
     this.exitCode = exitCode;
   }
 }
 
 const longest = 1_000;
 
-/** Describes any thrown value in one line for the user. Never throws. */
+/** Describes any thrown value in one line for the user, without passwords and keys in addresses. Never throws. */
 export function describeError(error: unknown): string {
   try {
-    return oneLine(messageOf(error, 0)) || "An unknown error occurred.";
+    return maskAddresses(oneLine(messageOf(error, 0))) || "An unknown error occurred.";
   } catch {
     return "An error occurred that could not be described.";
   }

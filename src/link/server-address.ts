@@ -1,4 +1,4 @@
-import { isLoopback, UserError } from "../lib/index.ts";
+import { isLoopback, maskAddress, UserError } from "../lib/index.ts";
 import { WORKER_PATH } from "./protocol.ts";
 
 export interface ServerAddressOptions {
@@ -12,8 +12,9 @@ export interface ServerAddressOptions {
 export function serverAddress({ url, insecure = false }: ServerAddressOptions): URL {
   const problem = (message: string, fix: string): UserError =>
     new UserError(message, { code: "worker_address", fix, exitCode: 2 });
+  const shown = maskAddress(url);
   const example = "Write it as https://server.example.com:7333.";
-  if (!URL.canParse(url)) throw problem(`"${url}" is not an address`, example);
+  if (!URL.canParse(url)) throw problem(`"${shown}" is not an address`, example);
   const address = new URL(url);
   const protocols: Readonly<Record<string, string>> = {
     "http:": "ws:",
@@ -22,10 +23,10 @@ export function serverAddress({ url, insecure = false }: ServerAddressOptions): 
     "wss:": "wss:",
   };
   const protocol = protocols[address.protocol];
-  if (protocol === undefined) throw problem(`"${url}" does not begin with https:// or http://`, example);
+  if (protocol === undefined) throw problem(`"${shown}" does not begin with https:// or http://`, example);
   if (protocol === "ws:" && !isLocal(address) && !insecure) {
     const fix = "Use https://. In a private network, --insecure allows an unencrypted connection.";
-    throw problem(`The connection to ${url} would not be encrypted, so others could read the token`, fix);
+    throw problem(`The connection to ${shown} would not be encrypted, so others could read the token`, fix);
   }
   const path = address.pathname.endsWith("/") ? address.pathname.slice(0, -1) : address.pathname;
   const result = new URL(address.href.replace(/^\w+:/, protocol));

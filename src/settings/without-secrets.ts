@@ -1,3 +1,4 @@
+import { maskAddresses } from "../lib/index.ts";
 import type { SettingsOrigin } from "../protocol/index.ts";
 
 interface Hiding {
@@ -56,5 +57,5 @@ function isSecretOption(argument: unknown): boolean {
 function withoutSecretParts(text: string): string {
   const [, option] = /^(--?[\w-]+=)/.exec(text) ?? [];
   if (option !== undefined && secretName.test(option)) return `${option}…`;
-  return text.replace(/:\/\/[^\s/@]+@/g, "://…@").replace(/([?&][^\s=&#?]+=)[^\s&#]+/g, "$1…");
+  return maskAddresses(text);
 }

@@ -16,6 +16,12 @@ const secrets = {
   mcpUrl: "canary-mcp-url-d5d6",
   mcpVariable: "canary-mcp-variable-e7e8",
   search: "canary-search-f9fa",
+  searchUrl: "canary-search-url-2a2b",
+  mcpLogin: "canary-mcp-login-0c0d",
+  mcpOutput: "canary-mcp-output-1e1f",
+  hook: "canary-hook-4a4b",
+  server: "canary-server-5c5d",
+  repository: "canary-repository-6e6f",
 };
 
 function setUp(url: string): { place: Place; environment: Record<string, string> } {
@@ -34,7 +40,10 @@ function setUp(url: string): { place: Place; environment: Record<string, string>
         headers: { "x-own": secrets.header },
       },
     },
-    search: { engine: "brave", apiKeyEnv: "SEARCH_KEY", baseUrl: "http://127.0.0.1:1" },
+    search: { engine: "brave", apiKeyEnv: "SEARCH_KEY", baseUrl: `ftp://me:${secrets.searchUrl}@127.0.0.1:1` },
+    hooks: {
+      SessionStart: [{ hooks: [{ type: "command", command: `false https://me:${secrets.hook}@hooks.test/` }] }],
+    },
     mcpServers: {
       // The test uses a server that can't be started, because Retinue prints messages only about servers that fail to
       // start.
@@ -49,6 +58,12 @@ function setUp(url: string): { place: Place; environment: Record<string, string>
         headers: { authorization: secrets.mcpHeader, "x-more": `\${MCP_TOKEN}` },
       },
       proxied: { type: "http", url: "http://tools.test/" },
+      login: { type: "http", url: `http://me:${secrets.mcpLogin}@127.0.0.1:1/mcp` },
+      talkative: {
+        command: "sh",
+        args: ["-c", 'echo "No database at postgres://me:$PASSWORD@127.0.0.1/" >&2; exit 1'],
+        env: { PASSWORD: secrets.mcpOutput },
+      },
     },
   };
   writeFileSync(join(place.home, "settings.json"), JSON.stringify(settings));
@@ -117,6 +132,51 @@ describe("secrets in the settings and the environment", () => {
       environment: { ...remote.environment, HTTPS_PROXY: `socks5://me:${secrets.proxy}@proxy.test:1` },
     });
     expect(proxied.stdout + proxied.stderr).toContain("HTTPS_PROXY names a socks5 proxy");
-    expect(leaks(place, { run, proxied })).toEqual([]);
+    const doctorAt = (file: string, baseUrl: string) => {
+      const settings = { provider: "mine", model: "m", providers: { mine: { dialect: "anthropic", baseUrl } } };
+      writeFileSync(join(place.cwd, file), JSON.stringify(settings));
+      return retinueProcess(["doctor", "--json", "--settings", join(place.cwd, file)], all);
+    };
+    const outputs = {
+      run,
+      proxied,
+      unreachable: await doctorAt(
+        "unreachable.json",
+        `http://me:${secrets.baseUrl}@127.0.0.1:1/?key=${secrets.baseUrl}`,
+      ),
+      invalid: await doctorAt("invalid.json", `http://me:${secrets.baseUrl}@`),
+    };
+    expect(outputs.unreachable.stdout).toContain("Check the network, the key and http://…@127.0.0.1:1/?key=…");
+    expect(outputs.invalid.stdout).toContain("is not a URL");
+    expect(leaks(place, outputs)).toEqual([]);
+  });
+
+  it("never appear in messages about servers and repositories whose addresses contain them", async () => {
+    const server = await serve([]);
+    const { place } = setUp(server.url);
+    const all = { ...place, environment: { RETINUE_DEBUG: "1", RETINUE_TOKEN: "x".repeat(40) } };
+    const { host } = new URL(server.url);
+    const login = `me:${secrets.server}`;
+    const words: Record<string, readonly string[]> = {
+      silent: [
+        "sessions",
+        "list",
+        "--server",
+        `http://${login}@127.0.0.1:1/?ticket=${secrets.server}#${secrets.server}`,
+      ],
+      notRetinue: ["sessions", "list", "--server", `http://${login}@${host}/?ticket=${secrets.server}`],
+      noUrl: ["sessions", "list", "--server", `${login}@${host}`],
+      worker: ["worker", "--server", `http://${login}@${host}/?ticket=${secrets.server}`],
+      unencrypted: ["worker", "--server", `http://${login}@worker.test/`],
+      noWorkerUrl: ["worker", "--server", `${login}@worker.test`],
+      protocol: ["plugins", "add", `http://me:${secrets.repository}@${host}/x.git`],
+      clone: ["plugins", "add", `https://me:${secrets.repository}@127.0.0.1:1/x.git`],
+    };
+    const outputs: Record<string, Ended> = {};
+    for (const [name, each] of Object.entries(words)) {
+      outputs[name] = await retinueProcess(each, all);
+      expect(outputs[name], name).toMatchObject({ stderr: expect.stringMatching(/^retinue: /) });
+    }
+    expect(leaks(place, outputs)).toEqual([]);
   });
 });

@@ -9,6 +9,7 @@ import {
   errorCode,
   formatBytes,
   homeDirectory,
+  maskAddresses,
   misspelledName,
   nearest,
   plural,
@@ -30,7 +31,7 @@ import { VERSION } from "../version.ts";
 import { ruleProblems } from "./permissions.ts";
 
 /**
- * Result of one check. Never contains a key. `ok`: nothing to do. `warn`: something is missing, disabled or unusual,
+ * Result of one check. Never contains a key or a password. `ok`: nothing to do. `warn`: something is missing, disabled or unusual,
  * but Retinue works without it. `fail`: something is broken.
  */
 export type Finding = {
@@ -66,7 +67,7 @@ export async function checkInstallation(options: InstallationOptions): Promise<r
     checkProgram("bash", { environment, without: "sh runs commands instead.", install: "Install bash." }),
     checkSandbox(settings),
   ]);
-  return [
+  const findings: readonly Finding[] = [
     { name: "retinue", status: "ok", found: VERSION },
     checkNode(process.versions.node),
     ...checkSettings(loaded, home),
@@ -86,6 +87,12 @@ export async function checkInstallation(options: InstallationOptions): Promise<r
     checkState(home),
     checkDisk(home),
   ];
+  return findings.map(withoutPasswords);
+}
+
+function withoutPasswords(finding: Finding): Finding {
+  const found = maskAddresses(finding.found);
+  return finding.status === "ok" ? { ...finding, found } : { ...finding, found, fix: maskAddresses(finding.fix) };
 }
 
 function readSettings({ home, cwd, environment, settingsFile }: InstallationOptions): ProjectSettings {

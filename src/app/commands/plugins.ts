@@ -12,7 +12,15 @@ import {
   readPluginRecords,
   writePluginRecords,
 } from "../../definitions/index.ts";
-import { createId, nearest, startProcess, stripControls, UserError, withFileLock } from "../../lib/index.ts";
+import {
+  createId,
+  maskAddresses,
+  nearest,
+  startProcess,
+  stripControls,
+  UserError,
+  withFileLock,
+} from "../../lib/index.ts";
 import type { Diagnostic } from "../../protocol/index.ts";
 import { scrubEnvironment } from "../../workspace/index.ts";
 import type { Environment } from "../directories.ts";
@@ -45,7 +53,7 @@ export async function addPlugin(
   const clone = await cloneRepository(source, environment);
   if (!clone.ok) throw refusal(clone.message);
   try {
-    return await install(clone.directory, source);
+    return await install(clone.directory, maskAddresses(source));
   } finally {
     clone.remove();
   }

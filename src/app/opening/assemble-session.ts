@@ -1,4 +1,4 @@
-import { misspelledName, UserError } from "../../lib/index.ts";
+import { maskAddresses, misspelledName, UserError } from "../../lib/index.ts";
 import type { McpConnection, WorkerSession } from "../../ports/index.ts";
 import { isSameAgent, MAIN_AGENT, type Rule, type ToolDeclaration } from "../../protocol/index.ts";
 import {
@@ -157,7 +157,7 @@ async function assembleWithServers(
         ...tools.notices,
         ...left,
         ...transcript.problems.map(({ file, line, message }) => `${file}:${Math.max(1, line)}: ${message}`),
-      ],
+      ].map(maskAddresses),
     },
     runOptions: {
       waits: options.interactive !== true,

@@ -1,6 +1,6 @@
 import { answerFor, matchRequest, refuseAgentCommand, userName } from "../../app/index.ts";
 import { type Client, ClientError, type ClientSession, createClient } from "../../client/index.ts";
-import { isLoopback, UserError } from "../../lib/index.ts";
+import { isLoopback, maskAddress, UserError } from "../../lib/index.ts";
 import { type Line, MAIN_AGENT, type Receipt, type SessionInfo, type SessionUpdate } from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { sessionIn } from "../find-session.ts";
@@ -69,7 +69,7 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
     });
   };
 
-  const option = ` --server ${url}`;
+  const option = ` --server ${maskAddress(url)}`;
   return {
     option,
     list: async ({ cwd } = {}) => {
@@ -225,7 +225,10 @@ async function allOf(lines: AsyncIterable<Line>): Promise<readonly Line[]> {
 function addressOf(url: string): URL {
   const address = URL.canParse(url) ? new URL(url) : undefined;
   if (address !== undefined && ["http:", "https:"].includes(address.protocol)) return address;
-  throw usageError(`--server can't be "${url}"`, "Use the URL of a server, such as http://127.0.0.1:7333.");
+  throw usageError(
+    `--server can't be "${maskAddress(url)}"`,
+    "Use the URL of a server, such as http://127.0.0.1:7333.",
+  );
 }
 
 interface FoundToken {

@@ -1,7 +1,7 @@
 import { createRequire } from "node:module";
 import { isatty } from "node:tty";
 import { listSessions, refuseAgentCommand, stateDirectory, userName, VERSION } from "../../app/index.ts";
-import { describeError } from "../../lib/index.ts";
+import { describeError, maskAddress } from "../../lib/index.ts";
 import type { ListedSession, TerminalProgram } from "../../terminal/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { withFlags } from "../output.ts";
@@ -58,7 +58,7 @@ async function programFor(options: InteractiveOptions): Promise<TerminalProgram>
   if (options.server !== undefined) {
     const { createRemoteProgram } = await import("./remote-host.ts");
     const { open, sessions } = createRemoteProgram(options.server, options);
-    const command = `retinue --server ${options.server}`;
+    const command = `retinue --server ${maskAddress(options.server)}`;
     return { ...common, command, open: (request) => explained(open(request)), sessions };
   }
   let chosen: PrintOptions = options;

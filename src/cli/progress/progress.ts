@@ -2,7 +2,7 @@ import { type AgentView, activityWords, tokensOf } from "../../client/index.ts";
 import { formatCount, formatDuration, stripControls } from "../../lib/index.ts";
 import type { CallOutcome, EventOf, RunUpdate, SubagentEvent } from "../../protocol/index.ts";
 import { fitLine } from "../fit-line.ts";
-import { type Output, withFlags } from "../output.ts";
+import { messageLines, type Output } from "../output.ts";
 import { agentLine, agentLines, formatElapsed } from "./agent-lines.ts";
 import type { AgentViews } from "./agent-views.ts";
 import { createBlock } from "./block.ts";
@@ -136,7 +136,7 @@ export function createProgress(options: ProgressOptions): Progress {
       }
       if (update.type === "tool.ended") endCall(update);
     },
-    report: (notice) => print(`retinue: ${stripControls(withFlags(notice))}`),
+    report: (notice) => print(messageLines([notice]).trimEnd()),
     print,
     hint: (text) => {
       hint = text;

@@ -157,7 +157,8 @@ export function createConnection(options: ClientOptions): Connection {
 function checkOptions(options: ClientOptions | undefined): void {
   const { url, token } = options ?? {};
   if (typeof url !== "string" || !/^https?:$/.test(URL.canParse(url) ? new URL(url).protocol : "")) {
-    const given = url === undefined ? "the url option" : `a valid url option, not ${JSON.stringify(url)}`;
+    // The value is not shown, because it may contain a password.
+    const given = url === undefined ? "the url option" : "a valid url option";
     throw new TypeError(`createClient needs ${given}. Use the server's address, such as http://127.0.0.1:7333.`);
   }
   if (typeof token !== "string" && typeof token !== "function")

@@ -6,6 +6,7 @@ import {
   formatBytes,
   formatDuration,
   isRecord,
+  maskAddresses,
   stripControls,
 } from "../../lib/index.ts";
 import type { Clock, RunningProcess, StdioMcpServerConfig, Workspace } from "../../ports/index.ts";
@@ -68,7 +69,7 @@ export function openStdioWire(config: StdioMcpServerConfig, options: StdioOption
     transport.onclose?.();
   }
   function lastErrorOutput(): string {
-    const text = stripControls(errorOutput.collected().text).trim();
+    const text = maskAddresses(stripControls(errorOutput.collected().text).trim());
     return text === "" ? "" : `. Its last output on standard error:\n${text}\n`;
   }
   function end(): Promise<void> {

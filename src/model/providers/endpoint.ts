@@ -1,4 +1,4 @@
-import { credentialsOf } from "../../lib/index.ts";
+import { credentialsOf, maskAddress } from "../../lib/index.ts";
 import type { Dialect } from "../../protocol/index.ts";
 import type { ResolvedProvider } from "./providers.ts";
 
@@ -29,8 +29,7 @@ export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider): Rec
 
 /** Describes the problem with a base URL; undefined if the URL is valid. */
 export function baseUrlProblem(baseUrl: string): string | undefined {
-  // The text may contain a user name and a password, even if it is not a URL.
-  const shown = baseUrl.replace(/^([a-z][\w+.-]*:\/\/)?.*@/is, "$1");
+  const shown = maskAddress(baseUrl);
   if (!URL.canParse(baseUrl)) return `"${shown}" is not a URL; it should look like http://127.0.0.1:8000/v1`;
   const url = new URL(baseUrl);
   if (url.protocol !== "http:" && url.protocol !== "https:") return `"${shown}" must begin with http:// or https://`;

@@ -1,3 +1,4 @@
+import { maskAddress } from "../../lib/index.ts";
 import type { SearchSettings } from "../../protocol/index.ts";
 import type { Search } from "./search.ts";
 
@@ -57,7 +58,7 @@ function parse(text: string): URL | undefined {
 }
 
 function badUrl(baseUrl: string): string {
-  return `WebSearch has no engine: \`search.baseUrl\` is ${JSON.stringify(baseUrl)}, which is not an http or https URL.`;
+  return `WebSearch has no engine: \`search.baseUrl\` is ${JSON.stringify(maskAddress(baseUrl))}, which is not an http or https URL.`;
 }
 
 /** Creates a search function that loads the HTTP code on the first query. */
