@@ -105,7 +105,7 @@ describe("the web view", () => {
     await page.keyboard.press("y");
     await approval("Bash").waitFor();
     expect((await approval("Bash").locator("pre").textContent())?.replaceAll("↵\n", "\n")).toBe(COMMAND);
-    expect(await approval("Bash").locator(".reason").textContent()).toContain("this use of npm");
+    expect(await approval("Bash").locator(".reason").textContent()).toContain("`npm test`");
     await agent("cart").click();
     await page.getByText("I found the rounding in").waitFor();
     // Only the main agent's details can stop all agents.

@@ -259,7 +259,7 @@ class ArgumentReader {
       this.effects.push({ kind: "run", reason: `${what} can run a program`, at });
     else if (role === "network") this.effects.push({ kind: "network", word: undefined, at });
     else if (role === "change" || role === "write" || role === "variable") {
-      const use = at === 0 ? `this use of ${what}` : what;
+      const use = at > 0 ? what : what.includes(" ") ? `\`${what}\`` : `this use of ${what}`;
       this.effects.push({ kind: "change", reason: `${use} may change something`, at });
     }
   }
