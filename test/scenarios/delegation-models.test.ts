@@ -219,7 +219,7 @@ describe("rules about models", () => {
 
   /** Returns the result of the call in the last message. */
   const resultIn = (request: RecordedRequest | undefined): unknown =>
-    (request?.body as { messages: readonly { content: unknown }[] }).messages.at(-1)?.content;
+    (request?.body as { messages: readonly { content: unknown }[] } | undefined)?.messages.at(-1)?.content;
 
   const opusSession = { model: "opus" };
   it.each<[string, Record<string, unknown>, SessionOptions]>([

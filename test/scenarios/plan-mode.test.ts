@@ -1,3 +1,4 @@
+import { once } from "node:events";
 import { existsSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
@@ -317,14 +318,14 @@ describe("the plan mode tools", () => {
     }
   });
 
-  it("report an error, without an approval request, if there is nothing to enter or leave", async () => {
+  it("do nothing, without an approval request, if there is nothing to enter or leave", async () => {
     const { approvals, asked } = person({ answer: "allow" });
     const walked = await walk(
       { MAIN: [{ calls: [leave] }, { calls: [enter] }, { calls: [enter] }, done] },
       { approvals },
     );
     expect(ends(walked.updates)).toEqual([
-      "ExitPlanMode error: Plan mode is not on.",
+      "ExitPlanMode ok: Plan mode is off, and the permission mode is default.",
       expect.stringMatching(/^EnterPlanMode ok/),
       "EnterPlanMode error: Plan mode is already on.",
     ]);
@@ -341,6 +342,35 @@ describe("the plan mode tools", () => {
     expect(ends(walked.updates)[1]).toContain("The plan was not approved");
     expect(made(walked)).toBe(false);
   });
+
+  it.each<PermissionMode>(["default", "acceptEdits"])(
+    "no longer wait for approval of the plan if the user changes the mode instead: %s",
+    async (mode) => {
+      const asked: string[] = [];
+      const approvals: Approvals = {
+        ask: async ({ call }, signal) => {
+          asked.push(call.name);
+          if (call.name === "ExitPlanMode") await once(signal, "abort");
+          return { answer: "deny", by: "a person" };
+        },
+      };
+      const { session } = await open(
+        { MAIN: [{ calls: [leave] }, { calls: [write] }, done] },
+        { approvals, permissionMode: "plan" },
+      );
+      const watched = watch(session);
+      const run = session.prompt("MAIN: present the plan.");
+      await watched.until(({ event }) => event.type === "approval.requested");
+      await session.setPermissionMode(mode);
+      await run.result;
+      await session.close();
+      const results = watched.updates.flatMap(({ event }) =>
+        event.type === "tool.ended" ? [textOf(event.result.content)] : [],
+      );
+      expect(results[0]).toBe(`Plan mode is off, and the permission mode is ${mode}.`);
+      expect(asked).toEqual(["ExitPlanMode", ...(mode === "default" ? ["Write"] : [])]);
+    },
+  );
 
   it("accept approval from a user's hook, but not from a project's", async () => {
     const entry = { command: `echo '{"hookSpecificOutput":{"decision":{"behavior":"allow"}}}'` };

@@ -49,7 +49,9 @@ async function crowd(seed: number): Promise<Verdict> {
     open();
     const all = await Promise.all([resume(), resume(), resume()]);
     // A late process may find that the work is done and there is nothing to resume.
-    const wrong = all.filter(({ code, stderr }) => code !== 0 && !/in use by process|has nothing left to do/.test(stderr));
+    const wrong = all.filter(
+      ({ code, stderr }) => code !== 0 && !/in use by process|has nothing left to do/.test(stderr),
+    );
     violations.push(...wrong.map(({ code, stderr }) => `a resume ended with ${code}: ${stderr}`));
     const done = all.filter(({ code }) => code === 0).length;
     if (done === 0) violations.push("no process took the session over");

@@ -1,6 +1,7 @@
 import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
 import { createId, describeError, UserError } from "../../lib/index.ts";
 import type { QueuedPrompt } from "../../loop/index.ts";
+import { PLAN_APPROVAL } from "../../permissions/index.ts";
 import type {
   ClosingOptions,
   ConnectedMcpServer,
@@ -315,7 +316,17 @@ export function createSession(parts: SessionParts): CreatedSession {
   async function setPermissionMode(mode: PermissionMode): Promise<void> {
     checkOpen();
     checkPermissionMode(mode);
+    await changeMode(mode);
+  }
+
+  /** Changes the permission mode. A plan that is waiting for approval no longer needs it once plan mode is off. */
+  async function changeMode(mode: PermissionMode): Promise<void> {
     await runs.changeMode(mode);
+    if (mode === "plan") return;
+    for (const { requestId, decision } of inbox.open()) {
+      if (decision.rule !== PLAN_APPROVAL) continue;
+      await parts.approvals.answer(requestId, { answer: "allow", by: "the change of the permission mode" });
+    }
   }
 
   async function setModel(model: string | Model): Promise<void> {
@@ -330,7 +341,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     checkOpen();
     if (permissionMode !== undefined) checkPermissionMode(permissionMode);
     const choice = model === undefined ? undefined : parts.withModel(model);
-    if (permissionMode !== undefined) await runs.changeMode(permissionMode);
+    if (permissionMode !== undefined) await changeMode(permissionMode);
     if (choice !== undefined) runs.use(choice);
   }
 

@@ -108,6 +108,11 @@ export class Dispatcher implements Retinue {
     return this.policies.afterPlan;
   }
 
+  /** The main agent's permission mode. */
+  get mode(): PermissionMode {
+    return this.policies.mode;
+  }
+
   get mayFork(): boolean {
     return this.options.mayFork;
   }

@@ -124,7 +124,7 @@ export class Policies {
   }
 
   /** The main agent's mode apart from plan mode. */
-  private get mode(): PermissionMode {
+  get mode(): PermissionMode {
     return this.chosen?.mode ?? this.openingMode;
   }
 }

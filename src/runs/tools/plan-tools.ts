@@ -52,15 +52,18 @@ export function createEnterPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Too
 }
 
 /**
- * Creates the tool that leaves plan mode. Only the user's approval allows a call in plan mode, so when the tool runs,
- * the plan has been approved.
+ * Creates the tool that leaves plan mode. Only the user's approval allows a call in plan mode, so if plan mode is on
+ * when the tool runs, the plan has been approved.
  */
 export function createExitPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Tool {
   return {
     ...spec,
     run: async ({ plan }, { agentId }) => {
-      const refusal = refusalFor("ExitPlanMode", agentId, dispatcher.isPlanning ? "" : "Plan mode is not on.");
+      const refusal = refusalFor("ExitPlanMode", agentId, "");
       if (refusal) return refusal;
+      // The user may have turned plan mode off instead of approving the plan.
+      if (!dispatcher.isPlanning)
+        return { content: `Plan mode is off, and the permission mode is ${dispatcher.mode}.` };
       const mode = await dispatcher.leavePlan();
       // The user may have changed the plan before approving it.
       const off = `Plan mode is off, and the permission mode is ${mode}.`;
