@@ -3,12 +3,15 @@ import { dirname, join, resolve } from "node:path";
 import type { GitPrograms } from "../protocol/index.ts";
 
 /**
- * Finds a configuration file in a directory's repository that names programs which git runs even in read-only commands.
- * Does not run git.
+ * Finds a configuration file in a directory's repository that names programs: those that git runs even in read-only
+ * commands, or else those that it runs only in commands that change something. Does not run git.
  */
 export function findGitPrograms(directory: string): GitPrograms | undefined {
-  const file = gitConfigurations(directory).find(namesPrograms);
-  return file === undefined ? undefined : { file, checked: !isBlocking(file) };
+  const files = gitConfigurations(directory);
+  const file = files.find(namesPrograms);
+  if (file !== undefined) return { file, checked: !isBlocking(file) };
+  const other = files.find((each) => changingKeywords.test(readText(each) ?? ""));
+  return other === undefined ? undefined : { file: other, checked: true, onlyChanges: true };
 }
 
 /** Returns the repository's own configuration files that git reads in this directory. */
@@ -51,6 +54,10 @@ const dangerousKeywords: readonly (readonly RegExp[])[] = [
   [/\[\s*filter/i, /\b(?:clean|smudge|process|customtransfer)\b/i],
   [/\[\s*diff/i, /\b(?:textconv|command|external)\b/i],
 ];
+
+/** Settings that name hooks, editors, helpers and other programs, and aliases that run a program. */
+const changingKeywords =
+  /\b(?:hookspath|sshcommand|editor|askpass|gitproxy|helper|program|driver|cmd|command|uploadpack|receivepack|vcs|templatedir)\b\s*=|=\s*"?!/i;
 
 function readText(file: string): string | undefined {
   try {

@@ -168,7 +168,7 @@ done
 locale=\${LC_ALL-unset}
 export LC_ALL=C
 refuse() {
-  echo "git: $1 To use git here anyway, the user can add an allow rule for the command." >&2
+  echo "git: $1 To use git here anyway, the user can add an ask rule for the command and approve it." >&2
   exit 128
 }
 

@@ -59,7 +59,10 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     remove: removeFile,
     list: listDirectory,
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
-    gitPrograms: async () => (await import("./git-programs.ts")).findGitPrograms(root)?.file,
+    gitPrograms: async () => {
+      const found = (await import("./git-programs.ts")).findGitPrograms(root);
+      return found?.onlyChanges ? undefined : found?.file;
+    },
     spawn: (request) => spawnProcess(request, { root, environment, plainEnvironment, sandbox }),
     confinement: async () => (await sandbox?.ready()) ?? { kind: "off" },
     findHidden: async (hidden, directories = []) => {

@@ -177,16 +177,15 @@ export interface CautiousPolicy {
 }
 
 /**
- * Requires approval for git in an untrusted directory whose git configuration names programs, because git may run them
- * even for read-only commands.
+ * Requires approval for git in an untrusted directory whose git configuration names programs, whatever rules allow.
  */
 export function askAboutGit(policy: Policy, found: GitPrograms | undefined): CautiousPolicy {
   if (found === undefined || policy.mode === "bypassPermissions") return { policy, notices: [] };
-  const { file, checked } = found;
-  const layer: PolicyLayer = { rules: [{ text: "Bash(git:*)", effect: "ask", scope: "builtin", file }] };
+  const { file, checked, onlyChanges } = found;
+  const layer: PolicyLayer = { rules: [{ text: "Bash(git:*)", effect: "ask", scope: "builtin", file }], onlyChanges };
   const why = checked
     ? "names programs that git would run"
     : "can't be checked, because it is not an ordinary file or is too large";
-  const notice = `${file} ${why}, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with the \`trusted\` option.`;
+  const notice = `${file} ${why}, and this directory is not trusted, so git commands${onlyChanges ? " that change something" : ""} need approval. Review the file, then trust the directory with "retinue trust add", or for one run with the \`trusted\` option.`;
   return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };
 }

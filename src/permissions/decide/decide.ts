@@ -134,7 +134,7 @@ function judge(request: DecideRequest): JudgedCall {
     return { decision: applyMode(finding, compiled), evasion: finding };
   }
   const isPlain = strictest!.effect === "allow" && strictest!.readsOnly !== true;
-  if (gitPrograms === undefined || !isPlain || !findings.some(({ found }) => found.unruledGit))
+  if (gitPrograms === undefined || !isPlain || !findings.some(({ found }) => found.readingGit))
     return { decision: strictest!, evasion };
   return { decision: applyMode(judgeGitPrograms(gitPrograms), compiled), evasion };
 }

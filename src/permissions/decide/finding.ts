@@ -45,8 +45,8 @@ export interface Finding {
   readonly scope: RuleScope;
   readonly file?: string | undefined;
   readonly reason: string;
-  /** True if the command line contains a git command that no rule allows. */
-  readonly unruledGit?: boolean | undefined;
+  /** True if the command line contains a git command that only reads and that no rule spells out. */
+  readonly readingGit?: boolean | undefined;
   /** True if the call may do what a deny rule denies, so that a person must decide. */
   readonly mayEvade?: boolean | undefined;
 }
@@ -88,7 +88,7 @@ function originOf({ effect, text, scope, file }: Rule): Omit<Finding, "reason"> 
 
 export function asDecision(finding: Finding, effect: Effect, reason = finding.reason): Decision {
   const { rule, scope, file } = finding;
-  const readsOnly = effect === "allow" && scope === "builtin" && rule === READ_ONLY_COMMAND;
+  const readsOnly = effect === "allow" && rule === READ_ONLY_COMMAND;
   const insists = effect === "ask" && finding.effect === "insist" ? true : undefined;
   return { effect, rule, scope, file, reason, readsOnly: readsOnly ? true : undefined, insists };
 }

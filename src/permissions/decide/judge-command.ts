@@ -68,12 +68,22 @@ export function judgeCommand(toolName: string, command: string, context: Command
   if (hidden !== undefined) return { ...hidden, mayEvade: true };
   if (judgment.open !== undefined)
     return { ...builtin("open", "command", judgment.open), mayEvade: mayUseDenied(line, compiled) };
-  // Unless rules allow every command on the line, the line must not do more than read.
-  const { unruledGit } = judgment;
-  const mustOnlyRead = sandboxed || compiled.policy.mode === "plan" || !judgment.covered;
-  if (judgment.allowed !== undefined && !(mustOnlyRead && doubt === undefined))
-    return { ...byVerdict(judgment.allowed, "this command"), unruledGit };
-  return { ...builtin("allow", READ_ONLY_COMMAND, "The command is read-only."), unruledGit };
+  const { allowed, readingGit } = judgment;
+  // A rule must not make git run programs that it would not run without the rule. Other commands run read-only only if
+  // a part of the line needs it.
+  const mustOnlyRead =
+    sandboxed ||
+    compiled.policy.mode === "plan" ||
+    !judgment.covered ||
+    line.units.some(({ command }) => isGit(command));
+  if (allowed !== undefined && !(mustOnlyRead && judgment.isHarmless))
+    return { ...byVerdict(allowed, "this command"), readingGit };
+  const scope = bySession ? "session" : "builtin";
+  return { ...builtin("allow", READ_ONLY_COMMAND, "The command is read-only."), scope, readingGit };
+}
+
+function isGit(command: SimpleCommand): boolean {
+  return programOf(command) === "git";
 }
 
 interface CommandLine {
@@ -92,7 +102,10 @@ interface Judgment {
   readonly allowed: Verdict | undefined;
   /** True if rules allow every command on the line. */
   readonly covered: boolean;
-  readonly unruledGit: boolean;
+  /** True if a git command only reads, and no rule spells it out. */
+  readonly readingGit: boolean;
+  /** True if every command is read-only, provided that git runs no programs that the repository names. */
+  readonly isHarmless: boolean;
   /** Explains why a command is neither allowed nor read-only. */
   readonly open: string | undefined;
   /** Reasons why the line is not known to be read-only, regardless of the rules. */
@@ -110,19 +123,25 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgment {
   const doubts = [analysis.obscure, analysis.caution, unknownFile(analysis)].filter((doubt) => doubt !== undefined);
   const verdicts: Verdict[] = [];
   const open: string[] = [];
-  const unruled: CommandUnit[] = [];
+  const judged = units.map((unit) => ({ unit, doubt: whyNotReadOnly(unit, line) }));
+  const isHarmless =
+    doubts.length === 0 && judged.every(({ unit, doubt }) => doubt === undefined || isHarmlessGit(unit, line));
+  const skipped = new Set(
+    isHarmless ? compiled.layers.flatMap(({ layer, rules }) => (layer.onlyChanges ? rules : [])) : [],
+  );
+  let [covered, readingGit] = [true, false];
   // A line that has no commands, or does more than run commands, is judged as a whole.
   if (units.length === 0 || doubts.length > 0) {
     const verdict = weighRules(compiled, whole);
     if (verdict !== undefined) verdicts.push(verdict);
     if (verdict?.effect !== "allow") open.push(...doubts);
   }
-  for (const unit of units) {
+  for (const { unit, doubt } of judged) {
     const about = unitMatcher({ toolName, unit, context });
-    const verdict = weighRules(compiled, (rule) => whole(rule) || about(rule));
+    const verdict = weighRules(compiled, (rule) => (whole(rule) || about(rule)) && !skipped.has(rule));
     if (verdict !== undefined) verdicts.push(verdict);
-    if (verdict?.effect !== "allow") unruled.push(unit);
-    const doubt = whyNotReadOnly(unit, line);
+    covered &&= verdict?.effect === "allow";
+    readingGit ||= isReadingGit(unit, line) && !(verdict !== undefined && spellsOut(verdict.rule));
     if (doubt === undefined) continue;
     doubts.push(doubt);
     if (verdict?.effect !== "allow") open.push(doubt);
@@ -132,11 +151,27 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgment {
     denied: find("deny"),
     asked: find("ask"),
     allowed: find("allow"),
-    covered: unruled.length === 0,
-    unruledGit: unruled.some(({ command }) => programOf(command) === "git"),
+    covered,
+    readingGit,
+    isHarmless,
     open: open.length === 0 ? undefined : `No rule allows this command, and ${everyReason(open)}.`,
     doubts,
   };
+}
+
+/** Returns true for a rule that allows everything, or exactly one command line. */
+function spellsOut({ target }: CompiledRule): boolean {
+  return target.kind === "whole" || (target.kind === "command" && target.pattern.line !== undefined);
+}
+
+/** Returns true for a git command that changes nothing itself, but may run programs that the repository names. */
+function isReadingGit(unit: CommandUnit, line: CommandLine): boolean {
+  return isGit(unit.command) && whyNotReadOnly(unit, { ...line, sandboxed: true }) === undefined;
+}
+
+/** Returns true if the command runs Retinue's own `git`, which comes first in PATH and runs no such programs. */
+function isHarmlessGit(unit: CommandUnit, line: CommandLine): boolean {
+  return unit.command.words[0]!.text === "git" && isReadingGit(unit, line);
 }
 
 /** Maximum number of reasons in a message. */

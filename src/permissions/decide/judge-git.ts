@@ -10,11 +10,11 @@ export function dependsOnGit({ effect, readsOnly }: Decision, accesses: readonly
 }
 
 /**
- * Requires approval for a git command that no rule allows if the repository names programs for it and the line as a
- * whole does more than read. Otherwise, the line would run read-only, and git would run none of these programs.
+ * Requires approval for a git command that only reads if the repository names programs for it and the line as a whole
+ * does more than read. Otherwise, the line would run read-only, and git would run none of these programs.
  */
 export function judgeGitPrograms(file: string): Finding {
-  const reason = `No rule allows the git command, and git would run programs that ${file} names. Run the git command on its own.`;
+  const reason = `Next to the other commands, git would run programs that ${file} names. Run the git command on its own.`;
   return builtin("open", "git programs", reason);
 }
 

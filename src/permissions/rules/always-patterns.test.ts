@@ -4,6 +4,11 @@ import { unitsOf } from "../shell/shell-analysis.ts";
 import { alwaysPatterns } from "./always-patterns.ts";
 import { allowsUnit, parseCommandPattern } from "./command-pattern.ts";
 
+const allows = (rule: string, command: string) =>
+  unitsOf(analyzeCommand(command)).every((unit) =>
+    allowsUnit(parseCommandPattern(rule), unit, { roots: ["/w"], loopWords: new Map() }),
+  );
+
 describe("alwaysPatterns", () => {
   it.each([
     ["git push origin main", "git push *"],
@@ -26,6 +31,16 @@ describe("alwaysPatterns", () => {
     "git push --force",
     "git push -f origin",
     "git reset --hard",
+    "git tag --force v1",
+    "git tag -f v1",
+    "git branch -D x",
+    "git commit --amend",
+    "git maintenance register",
+    "git update-ref refs/heads/x HEAD",
+    "npm pkg set a=b",
+    "npm set a b",
+    "npm config set a b --location=project",
+    "helm upgrade --force x",
     "git -C x push",
     "bash x.sh",
     "curl https://example.com",
@@ -42,6 +57,21 @@ describe("alwaysPatterns", () => {
     "npm test >> out.txt 2>&1",
   ])("%s can only be allowed literally", (command) => expect(alwaysPatterns(command)).toEqual({ exact: command }));
 
+  it.each([
+    ["git tag v1", "git tag --force v1"],
+    ["git branch x", "git branch -D x"],
+    ["git commit -m x", "git commit --amend -m x"],
+    ["git push origin main", "git push --force origin main"],
+    ["git stash push", "git stash drop"],
+    ["git checkout main", "git checkout --force main"],
+    ["npm install x", "npm install --script-shell=./x"],
+    ["helm upgrade x", "helm upgrade --force x"],
+    ["cargo publish", "cargo publish --no-verify"],
+  ])("the pattern for %s does not cover %s", (asked, other) => {
+    const { pattern } = alwaysPatterns(asked);
+    expect(pattern === undefined ? false : allows(pattern, other)).toBe(false);
+  });
+
   it("keeps literal stars", () => {
     const { exact } = alwaysPatterns("rm *");
     expect(parseCommandPattern(exact)).toMatchObject({ line: "rm *", rest: false });
@@ -50,11 +80,6 @@ describe("alwaysPatterns", () => {
 });
 
 describe("wildcards in rules", () => {
-  const allows = (rule: string, command: string) =>
-    unitsOf(analyzeCommand(command)).every((unit) =>
-      allowsUnit(parseCommandPattern(rule), unit, { roots: ["/w"], loopWords: new Map() }),
-    );
-
   it.each([
     ["git * main", "git push origin main"],
     ["git * main", "git checkout main"],

@@ -1,7 +1,7 @@
 import { analyzeCommand } from "../shell/analyze-command.ts";
 import { isReadOnly } from "../shell/read-only/read-only.ts";
 import { programOf, type SimpleCommand, unitsOf } from "../shell/shell-analysis.ts";
-import { launchers } from "./command-hazards.ts";
+import { launchers, modelled } from "./command-hazards.ts";
 import { allowsUnit, parseCommandPattern } from "./command-pattern.ts";
 
 export interface AlwaysPatterns {
@@ -31,7 +31,9 @@ function patternFor(line: string): string | undefined {
   if (words === undefined) return undefined;
   const pattern = `${words.join(" ")} *`;
   const context = { roots: [], loopWords: analysis.loopWords };
-  return allowsUnit(parseCommandPattern(pattern), unit, context) ? pattern : undefined;
+  // A command that no wildcard covers unless the rule spells it out gets no pattern.
+  const patterns = modelled.has(words[0]!) ? [pattern, `${words[0]} *`] : [pattern];
+  return patterns.every((each) => allowsUnit(parseCommandPattern(each), unit, context)) ? pattern : undefined;
 }
 
 /** Returns the program and the words that identify the operation, such as `git log`. */
@@ -39,10 +41,7 @@ function headOf(command: SimpleCommand): readonly string[] | undefined {
   const name = programOf(command);
   const [, second] = command.words;
   if (tooPowerful.has(name) || launchers.has(name) || command.words[0]!.text !== name) return undefined;
-  if (
-    command.words.some(({ text }) => /^(--force|--hard|--no-verify|--delete|-(?=[A-Za-z]*[fD])[A-Za-z]+$)/.test(text))
-  )
-    return undefined;
+  if (command.words.some(({ text }) => /^-[A-Za-z]*[fD][A-Za-z]*$/.test(text))) return undefined;
   if (runners.has(`${name} ${second?.text}`)) return undefined;
   const arity = arities.get(`${name} ${second?.text}`) ?? arities.get(name) ?? 1;
   const words = command.words.slice(0, arity);

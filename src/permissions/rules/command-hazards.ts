@@ -45,7 +45,7 @@ export function wildcardHazard(
   for (const effect of effects) {
     // Skip effects of words that the rule spells out. Effects of the program itself (index 0) are always checked.
     if (effect.at > 0 && !wild.includes(command.words[effect.at]!)) continue;
-    const hazard = effectHazard(effect, { name, namesUrl, effects }, context);
+    const hazard = effectHazard(effect, { command, name, namesUrl, effects }, context);
     if (hazard !== undefined) return hazard;
   }
   const isReader = effects.every(isReading);
@@ -56,6 +56,7 @@ export function wildcardHazard(
     if (outside !== undefined) return outside;
     const part = isReader ? undefined : protectedIn(word, context, command.directories);
     if (part !== undefined) return `an argument names ${part}`;
+    if (!isReader && forceful.test(word.text)) return `${word.text} needs a rule that spells it out`;
     const hazard = isReader ? undefined : context.fileHazard?.(command, word);
     if (hazard !== undefined) return hazard;
     if (isPush && isForceful(word)) return "it could overwrite or delete branches in the remote repository";
@@ -65,15 +66,25 @@ export function wildcardHazard(
   return undefined;
 }
 
+/** Options that make many programs discard something or skip checks. */
+const forceful = /^--(force|hard|no-verify|delete)(=|$)/;
+
 /** Returns true for options and refspecs of `git push` that overwrite or delete: `--force`, `-d`, `+main`, `:main`. */
 function isForceful({ text, open, lead }: ShellWord): boolean {
   if (open !== undefined && !/^[^-+:]/.test(lead)) return true;
   return /^(--(forc|de|mi|pru)|-[a-zA-Z]*[fd]|[+:])/.test(text);
 }
 
+interface HazardSubject {
+  readonly command: SimpleCommand;
+  readonly name: string;
+  readonly namesUrl: boolean;
+  readonly effects: Effects;
+}
+
 function effectHazard(
   effect: CommandEffect,
-  { name, namesUrl, effects }: { readonly name: string; readonly namesUrl: boolean; readonly effects: Effects },
+  { command, name, namesUrl, effects }: HazardSubject,
   context: ArgumentContext,
 ): string | undefined {
   switch (effect.kind) {
@@ -95,13 +106,21 @@ function effectHazard(
     }
     case "change":
       if (builtinNames.has(name)) return `${name} can evaluate its arguments, which can run commands`;
-      return name === "find" ? effect.reason : undefined;
+      // An option of git that changes something discards or replaces what exists: `--force`, `--amend`, `-D`.
+      return name === "find" || (name === "git" && isOption(command, effect.at)) ? effect.reason : undefined;
     case "unknown":
-      return effect.of === "code" ? effect.reason : undefined;
+      return effect.of === "code" || (modelled.has(name) && effect.at > 0) ? effect.reason : undefined;
     case "variable":
       return undefined;
   }
 }
+
+function isOption({ words }: SimpleCommand, at: number): boolean {
+  return words[at]!.text.startsWith("-");
+}
+
+/** Programs of which wildcards cover only subcommands and options in the tables. */
+export const modelled: ReadonlySet<string> = new Set(["git", "npm"]);
 
 /** Programs that run a program named in their arguments. */
 export const launchers: ReadonlySet<string> = new Set(wrappers.map(([name]) => name));

@@ -17,7 +17,7 @@ export interface Verdict {
 /**
  * Returns the combined verdict of all rules; undefined if none applies. A deny from a list or an agent definition is
  * final. Otherwise, rules are applied in this order: definitions, allow rules from lists, `permissions.jsonc` files,
- * ask rules from lists. The last match wins, but an ask never overrides a deny. Approvals from this session apply only
+ * ask rules from lists. The last match wins, but an ask never overrides a deny, and trust comes before allow rules. Approvals from this session apply only
  * where a call would otherwise need approval.
  */
 export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict | undefined {
@@ -31,7 +31,7 @@ export function weighRules(compiled: CompiledPolicy, matches: Matches): Verdict 
   const written = asked ?? (filed?.opensOnly ? undefined : filed);
   const answer = compiled.session.find(matches);
   if (answer !== undefined) return asVerdict(answer);
-  return written === undefined || overridesProject(layered, written) ? layered : asVerdict(written);
+  return written === undefined || overridesAllow(layered, written) ? layered : asVerdict(written);
 }
 
 /**
@@ -69,10 +69,14 @@ function weighLayers(layers: readonly CompiledLayer[], matches: Matches): Verdic
   return strictest;
 }
 
-/** Returns true if an ask rule in the user's own agent definition overrides an allow rule from the project. */
-function overridesProject(layered: Verdict | undefined, written: CompiledRule): boolean {
+/**
+ * Returns true if an ask rule in a layer overrides an allow rule: one about trust always does, and one in the user's own
+ * agent definition overrides the project's rules.
+ */
+function overridesAllow(layered: Verdict | undefined, written: CompiledRule): boolean {
   if (layered?.effect !== "ask" || written.rule.effect !== "allow") return false;
-  return projectScopes.has(written.rule.scope) && !projectScopes.has(layered.rule.rule.scope);
+  const { scope } = layered.rule.rule;
+  return scope === "builtin" || (projectScopes.has(written.rule.scope) && !projectScopes.has(scope));
 }
 
 function asVerdict(rule: CompiledRule): Verdict {

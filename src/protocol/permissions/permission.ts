@@ -134,6 +134,8 @@ export interface PolicyLayer {
    * only reverses an earlier line.
    */
   readonly settles?: true | undefined;
+  /** Set if the rules do not apply to git commands that only read. */
+  readonly onlyChanges?: true | undefined;
 }
 
 /** Everything that `decide()` needs to know. Plain JSON, so that it can be sent to the process that runs the tools. */

@@ -32,7 +32,7 @@ export const listedGit: ReadonlySet<string> = new Set(
  * their options are not modelled.
  */
 export const unmodelledGit: ReadonlySet<string> = new Set(
-  "archive bundle checkout-index fast-import format-patch gc maintenance merge-index merge-file pack-objects prune read-tree repack replace send-pack sparse-checkout update-index update-ref write-tree fetch-pack hash-object".split(
+  "archive bundle checkout-index fast-import format-patch maintenance merge-index merge-file pack-objects prune read-tree repack replace send-pack sparse-checkout update-index update-ref write-tree fetch-pack hash-object".split(
     " ",
   ),
 );
@@ -146,6 +146,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     { options: "--branch --normalize --allow-onelevel --no-allow-onelevel --refspec-pattern", operands: "data*" },
   ],
   ["cherry", { options: "-v|--verbose --abbrev[=data]", check: checkPaths }],
+  ["fsck", { options: "--full --strict --unreachable --no-progress --lost-found!change" }],
   ["count-objects", { options: "-v|--verbose -H|--human-readable", operands: "" }],
   [
     "symbolic-ref",
@@ -166,7 +167,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     "branch",
     {
       operands: "data*",
-      options: `${referenceOptions} -a|--all -r|--remotes -v|--verbose -q|--quiet -l --list --show-current --abbrev[=data] --no-abbrev --with=data --without=data -d|--delete!change -D!change -m|--move!change -M!change -c|--copy!change -C!change -f|--force!change -t|--track[=data] --no-track -u|--set-upstream-to=change --unset-upstream!change --edit-description!program`,
+      options: `${referenceOptions} -a|--all -r|--remotes -v|--verbose -q|--quiet -l --list --show-current --abbrev[=data] --no-abbrev --with=data --without=data -d|--delete -D!change -m|--move!change -M!change -c|--copy!change -C!change -f|--force!change -t|--track[=data] --no-track -u|--set-upstream-to=change --unset-upstream!change --edit-description!program`,
       check: (given) => [...checkFormats(given), ...checkListing(given, /^--list$/)],
     },
   ],
@@ -258,6 +259,7 @@ const writing: readonly (readonly [string, ProgramSpec])[] = [
       "-m|--message=data -F|--file=read -a|--all -q|--quiet -v|--verbose -s|--signoff --no-edit --allow-empty --date=data --author=data --fixup=data --squash=data -i|--include -o|--only --dry-run -C=data --amend!change -n|--no-verify!change -S[=data]!program -c|--reedit-message=data!program",
     ),
   ],
+  ["gc", changing("-q|--quiet --auto")],
   ["init", changing("-q|--quiet -b|--initial-branch=data --bare")],
   [
     "merge",
