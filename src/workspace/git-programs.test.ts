@@ -50,6 +50,26 @@ describe("git in an untrusted directory", () => {
     expect(findGitPrograms(createRepository({ ".git/config": config }))).toBeUndefined();
   });
 
+  it.each([
+    "[core]\n\thooksPath = .husky/_\n",
+    "[core] HooksPath=x\n",
+    "[core]\n\tsshCommand = ./x\n",
+    "[core]\n\teditor = ./x\n",
+    "[alias]\n\tx = !./x\n",
+    '[alias]\n\tx = "!./x"\n',
+    "[gpg]\n\tprogram = ./x\n",
+    "[credential]\n\thelper = ./x\n",
+    '[merge "x"]\n\tdriver = ./x\n',
+    '[remote "origin"]\n\tuploadpack = ./x\n',
+    '[hook "x"]\n\tcommand = ./x\n',
+    '[trailer "x"]\n\tcmd = ./x\n',
+    "[init]\n\ttemplateDir = x\n",
+  ])("needs approval only to change something if git runs the programs only then: %j", (config) => {
+    const cwd = createRepository({ ".git/config": config });
+    expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, ".git/config"), checked: true, onlyChanges: true });
+    expect(findGitPrograms(createRepository({ ".git/config": `${config}${evil}` }))?.onlyChanges).toBeUndefined();
+  });
+
   it("needs approval wherever git would find a configuration that names programs", () => {
     const above = createRepository({ ".git/config": evil, "src/a/b.ts": "" });
     expect(findGitPrograms(join(above, "src/a"))).toBeDefined();

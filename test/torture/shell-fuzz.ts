@@ -1,7 +1,7 @@
 import { mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { join } from "node:path";
 import { judgeCall } from "../../src/executor/judge-call.ts";
-import type { Decision, Policy } from "../../src/protocol/index.ts";
+import type { Decision, Policy, Rule } from "../../src/protocol/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../src/workspace/index.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
 import type { Campaign, CampaignOptions, CampaignReport } from "./campaign.ts";
@@ -15,10 +15,15 @@ const workers = 2;
 /** Number of failures after which the campaign ends. */
 const enough = 50;
 
+/** Rules for git commands that only read. Under them, git must not run programs from the repository either. */
+const gitRules = ["diff", "log", "show", "status", "blame", "grep", "stash", "cat-file", "describe"].map(
+  (name): Rule => ({ text: `Bash(git ${name}:*)`, effect: "allow", scope: "user" }),
+);
+
 /**
  * Commands that need no approval must change nothing, must not reveal what rules deny or what is outside the workspace,
- * and must leave no process and use no network. Generates command lines, and runs those that are allowed without any
- * allow rule, in a container in which they could do all of that. `count` is the number of lines.
+ * and must leave no process and use no network. Generates command lines, and runs those that are allowed, in half
+ * of the batches with rules for git commands that read, in a container in which they could do all of that. `count` is the number of lines.
  */
 export const shellFuzz: Campaign = async (options) =>
   hasContainer
@@ -59,7 +64,8 @@ async function fuzz({ seed, count, until }: CampaignOptions, createPlace: Create
         const random = seededRandom(seed * 100_003 + batch);
         const length = Math.min(batchSize, count - batch * batchSize);
         const lines = Array.from({ length }, () => stage.place(shellString(random)));
-        const { allowed, crashed } = await judgeAll(lines, place);
+        const rules = [...place.policy.rules, ...(batch % 2 === 0 ? [] : gitRules)];
+        const { allowed, crashed } = await judgeAll(lines, { ...place, policy: { ...place.policy, rules } });
         const found = [...crashed, ...(await culprits(allowed, place))];
         work.lines += lines.length;
         work.allowed += allowed.length;

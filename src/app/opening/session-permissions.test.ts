@@ -12,6 +12,12 @@ it("asks about git if its configuration names programs or can't be checked", () 
   expect(askAboutGit(policy, { file, checked: false }).notices[0]).toContain(`${file} can't be checked`);
 });
 
+it("asks only about git commands that change something if only these run the programs", () => {
+  const { policy: cautious, notices } = askAboutGit(policy, { file, checked: true, onlyChanges: true });
+  expect(cautious.layers?.[0]).toMatchObject({ onlyChanges: true });
+  expect(notices[0]).toContain("so git commands that change something need approval");
+});
+
 it("does not ask about git if there is no such configuration, or if the mode never asks", () => {
   expect(askAboutGit(policy, undefined)).toEqual({ policy, notices: [] });
   const bypass: Policy = { ...policy, mode: "bypassPermissions" };
