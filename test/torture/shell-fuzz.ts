@@ -16,9 +16,18 @@ const workers = 2;
 const enough = 50;
 
 /** Rules for git commands that only read. Under them, git must not run programs from the repository either. */
-const gitRules = ["diff", "log", "show", "status", "blame", "grep", "stash", "cat-file", "describe"].map(
-  (name): Rule => ({ text: `Bash(git ${name}:*)`, effect: "allow", scope: "user" }),
-);
+const gitRules = [
+  "diff",
+  "log",
+  "show",
+  "status",
+  "blame",
+  "grep",
+  "stash list",
+  "stash show",
+  "cat-file",
+  "describe",
+].map((name): Rule => ({ text: `Bash(git ${name}:*)`, effect: "allow", scope: "user" }));
 
 /**
  * Commands that need no approval must change nothing, must not reveal what rules deny or what is outside the workspace,

@@ -82,9 +82,8 @@ export function unitsOf({ commands }: ShellAnalysis): readonly CommandUnit[] {
   const add = (command: SimpleCommand, { wrappers, outer }: { wrappers: readonly SimpleCommand[]; outer: number }) => {
     const { runs } = command;
     const key = `${outer}\u0001${keyOf(command)}`;
-    if (runs?.transparent !== true || command.words[0]!.text.endsWith("find")) {
-      if (!units.has(key)) units.set(key, { command, wrappers });
-    }
+    const isAlone = runs?.transparent !== true || runs.commands.length === 0;
+    if ((isAlone || command.words[0]!.text.endsWith("find")) && !units.has(key)) units.set(key, { command, wrappers });
     if (runs?.transparent !== true) return;
     if (!numbers.has(key)) numbers.set(key, numbers.size + 1);
     const within = { wrappers: [...wrappers, command], outer: numbers.get(key)! };

@@ -1,9 +1,12 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
-import { isReadOnly } from "../read-only/read-only.ts";
+import { analyzeCommand } from "../analyze-command.ts";
+import { isReadOnly, isReadOnlyLine } from "../read-only/read-only.ts";
+import { everyCommand, type SimpleCommand } from "../shell-analysis.ts";
 import { fixedWord, openWord } from "../shell-word.ts";
 import { unwrapCommand } from "../unwrap-command.ts";
 import { programs } from "./effects-of.ts";
+import { git } from "./git.ts";
 import { isHarmful, type Option, optionsOf, type ProgramSpec } from "./model.ts";
 
 /** A program or subcommand with one of its options that change or run something. */
@@ -109,6 +112,139 @@ describe("an option that changes or runs something", () => {
       }),
       { numRuns: 400 },
     );
+  });
+});
+
+/** Programs that may run without approval even without a sandbox. */
+const short = new Set(
+  [
+    "ls cat head tail wc grep egrep fgrep rg find pwd echo printf true false : test [ exit return break continue cd seq sleep",
+    "basename dirname readlink realpath date stat file du tree sort uniq cut tr comm paste diff cmp nl tac rev column jq sed git",
+    "which type command uname whoami id hostname md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum",
+  ].flatMap((line) => line.split(" ")),
+);
+const shortGit = new Set(
+  "status log show diff branch tag blame ls-files ls-tree rev-parse rev-list describe merge-base remote shortlog".split(
+    " ",
+  ),
+);
+
+/** Programs whose words are mostly text, with those that make them do more than print. */
+const actions = new Map<string, RegExp>([
+  ...["echo", "true", "false", ":", "exit", "return", "break", "continue"].map((name) => [name, /^(?!)/] as const),
+  ["printf", /^-v$/],
+  ["test", /^-[vR]$/],
+  ["[", /^-[vR]$/],
+  ["find", /^-(delete|fprint|fls|exec|ok|files0)/],
+  ["command", /^-(?!p?[vV]+$)/],
+]);
+
+/** Returns what is wrong with a command that would run unasked; undefined if it has one of the listed forms. */
+function notListed({ words, runs }: SimpleCommand): string | undefined {
+  const [program = "", ...texts] = words.map(({ text }) => text);
+  const name = program.replace(/^\/usr\/bin\//, "");
+  if (texts.length === 1 && texts[0] === "--version") return undefined;
+  if (!short.has(name)) return `${name} is not listed`;
+  if (runs !== undefined) return `${name} runs a command`;
+  const refused = actions.get(name);
+  if (refused !== undefined) {
+    const found = texts.find((text, index) => refused.test(text) && (name !== "test" || index < texts.length - 1));
+    return found === undefined ? undefined : `${name} ${found}`;
+  }
+  const end = texts.indexOf("--");
+  const given = texts.slice(0, end === -1 ? undefined : end);
+  if (name === "git" && !given.some((text) => shortGit.has(text))) return "git has no listed subcommand";
+  const specs = [programs.get(name)!, ...given.flatMap((text) => nested(programs.get(name)!, text))];
+  const find = (option: string) =>
+    specs.map((spec) => optionsOf(spec).exact(option)).find((each) => each !== undefined);
+  let isValue = false;
+  for (const text of given) {
+    const isPlain = isValue || !/^-./.test(text) || (/^-\d+$/.test(text) && find("-#") !== undefined);
+    isValue = false;
+    if (isPlain) continue;
+    const long = /^(--[^=]+)(=?)/s.exec(text);
+    const names = long === null ? [...text.slice(1)].map((letter) => `-${letter}`) : [long[1]!];
+    for (const [index, option] of names.entries()) {
+      const found = find(option);
+      if (found === undefined || isHarmful(found)) return `${name} ${option}`;
+      if (found.value === "none") continue;
+      isValue = found.value === "required" && (long === null ? index === names.length - 1 : long[2] === "");
+      break;
+    }
+  }
+  return undefined;
+}
+
+/** Returns the specs of subcommands with this name, at any depth. */
+function nested({ commands = new Map() }: ProgramSpec, name: string): readonly ProgramSpec[] {
+  return [...commands].flatMap(([each, spec]) => [...(each === name ? [spec] : []), ...nested(spec, name)]);
+}
+
+describe("without a sandbox", () => {
+  const allOptions = [...programs.values()].flatMap((spec) => [
+    ...optionsOf(spec).all,
+    ...[...(spec.commands?.values() ?? [])].flatMap((each) => optionsOf(each).all),
+  ]);
+  const optionNames = [...new Set(allOptions.flatMap(({ names }) => names))];
+  const operand = fc.constantFrom(
+    "f",
+    "sub/f",
+    "'*.ts'",
+    "*.ts",
+    "1",
+    "5",
+    "HEAD",
+    "main..x",
+    "'{print}'",
+    "1,3p",
+    ".",
+    ".a",
+    "$x",
+    '"$x"',
+  );
+  const option = fc.constantFrom(...optionNames).chain((name) =>
+    fc.oneof(
+      { weight: 4, arbitrary: fc.constant(name) },
+      fc.constant(`${name}=f`),
+      fc.constant(`${name}f`),
+      fc.nat({ max: 8 }).map((length) => name.slice(0, 3 + length)),
+    ),
+  );
+  const known = fc.constantFrom(...short, ...programs.keys(), "unknown-program", "./ls", "/usr/bin/cat", "$x");
+  const command = fc
+    .tuple(
+      fc.oneof(
+        known,
+        fc.constantFrom(...git.commands!.keys()).map((name) => `git ${name}`),
+      ),
+      fc.array(fc.oneof(option, operand), { maxLength: 4 }),
+    )
+    .map(([program, words]) => [program, ...words].join(" "));
+  const around = fc.constantFrom(
+    ...["", "", "", "timeout 5 ", "env ", "env -i ", "X=1 ", "LC_ALL=C ", "xargs ", "nice ", "command ", "time ", "! "],
+  );
+  const simple = fc.tuple(around, command).map((parts) => parts.join(""));
+  const line = fc.oneof(
+    simple,
+    fc.tuple(simple, fc.constantFrom(" | ", " && ", "; ", " || ", " & "), simple).map((parts) => parts.join("")),
+    simple.map((inner) => `sh -c '${inner.replaceAll("'", "")}'`),
+    simple.map((inner) => `cat $(${inner})`),
+    simple.map((inner) => `for f in *.ts; do ${inner} "$f"; done`),
+    simple.map((inner) => `find . -exec ${inner} {} +`),
+  );
+
+  it("only listed programs with listed options are read-only", () => {
+    let allowed = 0;
+    fc.assert(
+      fc.property(line, (text) => {
+        if (!isReadOnlyLine(text)) return;
+        allowed += 1;
+        const commands = [...everyCommand(analyzeCommand(text).commands)];
+        expect([text, ...commands.flatMap((each) => notListed(each) ?? [])]).toEqual([text]);
+      }),
+      { numRuns: 10_000 },
+    );
+    expect(allowed).toBeGreaterThan(100);
   });
 });
 
