@@ -59,8 +59,7 @@ export function whyItMayChange(
   const doubt = doubtAbout(command, options);
   if (doubt !== undefined) return doubt;
   const [wrapper] = wrappers;
-  if (wrapper !== undefined && options.sandboxed !== true)
-    return `\`${shown(programOf(wrapper))}\` runs other programs without approval only in a sandbox`;
+  if (wrapper !== undefined && options.sandboxed !== true) return `${shown(programOf(wrapper))} runs another program`;
   // Another directory may contain a repository whose configuration names programs to run.
   return moves && name === "git" && options.sandboxed !== true ? "git would run in another directory" : undefined;
 }
@@ -83,12 +82,12 @@ function doubtAbout(command: SimpleCommand, options: ReadOnlyOptions): string | 
     const doubt = doubtAbout(inner, options);
     if (doubt !== undefined) return doubt;
   }
-  return options.sandboxed === true || isListed(command) ? undefined : onlyInSandbox(command);
+  return options.sandboxed === true || isListed(command) ? undefined : unlisted(command);
 }
 
-function onlyInSandbox(command: SimpleCommand): string {
-  const words = programOf(command) === "git" ? command.words.slice(0, 2) : command.words.slice(0, 1);
-  return `\`${shown(words.map(({ text }) => text).join(" "))}\` runs without approval only in a sandbox`;
+function unlisted(command: SimpleCommand): string {
+  const words = command.words.slice(0, programOf(command) === "git" ? 2 : 1);
+  return `\`${shown(words.map(({ text }) => text).join(" "))}\` may do more than read`;
 }
 
 function doubtAboutEffect(
