@@ -12,5 +12,6 @@ export type { AgentOptions, AgentRequest, AgentResolution, ResolvedAgent } from 
 export { resolveAgent } from "./resolve/resolve-agent.ts";
 export { judgeAgent, resolveSubagent, type SubagentRequest } from "./resolve/resolve-subagent.ts";
 export { declareTool } from "./tools/declare-tool.ts";
+export { listedTools, toolsText } from "./tools/listed-tools.ts";
 export type { AgentMemory } from "./tools/memory-tools.ts";
 export { type Tier, tierIn } from "./tools/tiers.ts";

@@ -207,7 +207,7 @@ describe("retinue agents list", () => {
     );
     expect(diagnostics).toMatchObject([{ code: "no_description" }]);
     const table = (await retinue(["agents", "list", "--trust"], place)).stdout;
-    expect(table).toMatch(/^reviewer +project +small +\d+ +2 tools +Reviews changes/m);
+    expect(table).toMatch(/^reviewer +project +small +\d+ +Read, Bash +Reviews changes/m);
     expect(table).toContain('1 error in files. For details, run "retinue agents check".');
     expect(table).toContain("Plan (project) overrides the built-in agent: ");
   });

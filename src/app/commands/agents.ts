@@ -1,20 +1,19 @@
 import { existsSync, mkdirSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
-import { judgeAgent } from "../../agents/index.ts";
-import { delegationList } from "../../definitions/index.ts";
+import { judgeAgent, listedTools } from "../../agents/index.ts";
 import { describeError, errorCode, UserError } from "../../lib/index.ts";
-import {
-  type AgentColor,
-  type AgentDefinition,
-  canonicalToolName,
-  type DefinitionSource,
-  type Diagnostic,
-  type PermissionMode,
-  type Rule,
+import type {
+  AgentColor,
+  AgentDefinition,
+  DefinitionSource,
+  Diagnostic,
+  PermissionMode,
+  Rule,
 } from "../../protocol/index.ts";
 import { type AgentCatalog, type CatalogOptions, loadAgentCatalog } from "../agents/agent-catalog.ts";
 import { isAbout, missingSkills, unknownAgent } from "../agents/agent-diagnostics.ts";
 import type { SwitchedOff } from "../agents/catalog-settings.ts";
+import { agentList } from "../subagents/delegation.ts";
 
 export interface AgentOverride {
   readonly source: DefinitionSource;
@@ -31,6 +30,9 @@ export interface AgentRow {
   /** Tools as written in the definition; null means every tool. */
   readonly tools: readonly string[] | null;
   readonly disallowedTools: readonly string[];
+  /** Canonical names of the tools that the definition leaves the agent; null means every tool except `withoutTools`. */
+  readonly resolvedTools: readonly string[] | null;
+  readonly withoutTools: readonly string[];
   readonly color: AgentColor | null;
   readonly description: string;
   /** Definitions with the same name that this one replaces. */
@@ -83,8 +85,6 @@ export async function listSkills(options: CatalogOptions): Promise<readonly Skil
 export interface AgentDetails extends AgentRow {
   /** The complete definition, as read from its source. */
   readonly definition: AgentDefinition;
-  /** Canonical names of the agent's tools; null means every tool. */
-  readonly resolvedTools: readonly string[] | null;
   readonly bodyCharacters: number;
   readonly diagnostics: readonly Diagnostic[];
 }
@@ -99,7 +99,6 @@ export async function showAgent(name: string, options: CatalogOptions): Promise<
   return {
     ...row,
     definition,
-    resolvedTools: resolvedNames(definition),
     bodyCharacters: body().length,
     diagnostics: [
       ...loaded.diagnostics.filter((each) => isAbout(each, definition)),
@@ -111,7 +110,7 @@ export async function showAgent(name: string, options: CatalogOptions): Promise<
 export function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; tokens: number } {
   const denied = new Map(catalog.agents.map(({ definition: { name } }) => [name, denialOf(name, rules)]));
   const offered = catalog.agents.filter(({ definition: { name } }) => !denied.get(name));
-  const { agents: listed, tokens } = delegationList(offered.map(({ definition }) => definition));
+  const { agents: listed, tokens } = agentList(offered.map(({ definition }) => definition));
   const costs = new Map(listed.map((each) => [each.name, each.tokens]));
   const agents = catalog.agents.map(({ definition }): AgentRow => {
     const { name, source, file, plugin, model, tools, disallowedTools = [], color = null, description } = definition;
@@ -124,7 +123,9 @@ export function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; 
       }));
     const optional = { file: file ?? null, plugin: plugin ?? null, model: model ?? null, tools: tools ?? null };
     const cost = { tokens: costs.get(name) ?? 0, hidden: definition.hidden === true, denied: denied.get(name) ?? null };
-    return { name, source, ...optional, disallowedTools, color, description, overrides, ...cost };
+    const { every, without, names } = listedTools(definition);
+    const had = { resolvedTools: every ? null : names, withoutTools: without };
+    return { name, source, ...optional, disallowedTools, ...had, color, description, overrides, ...cost };
   });
   return { agents, tokens };
 }
@@ -132,17 +133,6 @@ export function rowsOf({ catalog, rules }: AgentCatalog): { agents: AgentRow[]; 
 function denialOf(name: string, rules: readonly Rule[]): string | null {
   const { effect, rule, scope, file } = judgeAgent(name, { rules });
   return effect === "deny" ? `The rule ${rule} (${file ?? scope}) denies it.` : null;
-}
-
-/**
- * Returns the tools except those in `disallowedTools`. An entry with a specifier restricts a tool but does not remove
- * it.
- */
-function resolvedNames({ tools, disallowedTools = [] }: AgentDefinition): readonly string[] | null {
-  if (tools === undefined || tools.includes("*")) return null;
-  const removed = new Set(disallowedTools.filter((each) => !each.includes("(")).map(canonicalToolName));
-  const names = tools.map((each) => canonicalToolName(each.replace(/\(.*$/s, "").trim()));
-  return [...new Set(names)].filter((each) => !removed.has(each));
 }
 
 export interface NewAgent {

@@ -1,7 +1,8 @@
-import { contextText, createSkillCatalog, delegationList } from "../../definitions/index.ts";
+import { contextText, createSkillCatalog } from "../../definitions/index.ts";
 import type { AgentDefinition, LoadedSkill, Rule, Snapshot } from "../../protocol/index.ts";
 import { offeredAgents } from "../../runs/index.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
+import { agentList } from "../subagents/delegation.ts";
 
 export interface ContextUpdatesOptions {
   readonly main: Pick<LoadedMainAgent, "agents" | "definition">;
@@ -93,7 +94,7 @@ function agentUpdate(before: Known, now: Known): string | undefined {
 /** Returns each agent's line in the list that models see. Hidden agents are not in the list. */
 function agentLines(definitions: readonly AgentDefinition[]): ReadonlyMap<string, string> {
   const shown = definitions.filter(({ hidden }) => hidden !== true);
-  return new Map(shown.map((definition) => [definition.name, delegationList([definition]).text]));
+  return new Map(shown.map((definition) => [definition.name, agentList([definition]).text]));
 }
 
 function skillUpdate(before: Known, now: Known, how: "call" | "read"): string | undefined {

@@ -1,5 +1,5 @@
-import { judgeAgent } from "../../agents/index.ts";
-import { delegationList } from "../../definitions/index.ts";
+import { judgeAgent, listedTools, toolsText } from "../../agents/index.ts";
+import { type DelegationList, delegationList } from "../../definitions/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
 import { type AgentDefinition, FORK_TYPE, type Rule, type Settings } from "../../protocol/index.ts";
 import { delegationSpecs, offeredAgents } from "../../runs/index.ts";
@@ -24,11 +24,21 @@ export function offerDelegation(options: DelegationOptions): readonly ToolSpec[]
   const forks = mayFork && judgeAgent(FORK_TYPE, { rules }).effect !== "deny";
   if ((offered.length === 0 && !forks) || subagents.maxDepth === 0) return [];
   return delegationSpecs({
-    list: delegationList(offered),
+    list: agentList(offered),
     background: mayBackground(context),
     parallel: subagents.parallel !== false,
     forks,
     interactive,
+  });
+}
+
+/** Formats the list that a model chooses an agent from, with the tools that each agent really has. */
+export function agentList(agents: readonly AgentDefinition[]): DelegationList {
+  return delegationList(agents, {
+    toolsOf: (agent) => {
+      const listed = listedTools(agent);
+      return { text: toolsText(listed), count: listed.every ? undefined : listed.names.length };
+    },
   });
 }
 

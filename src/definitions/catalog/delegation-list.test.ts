@@ -11,22 +11,21 @@ const agent = (name: string, more: Partial<AgentDefinition> = {}): AgentDefiniti
   ...more,
 });
 
+const shown = {
+  toolsOf: ({ tools }: AgentDefinition) => ({ text: tools?.join(", ") ?? "All tools", count: tools?.length }),
+};
+
 describe("a line", () => {
   it.each<[Partial<AgentDefinition>, string]>([
-    [{}, "- a: Does it. (Tools: All tools)"],
-    [{ tools: ["*"] }, "- a: Does it. (Tools: All tools)"],
-    [{ tools: ["read_file", "Bash(git:*)"] }, "- a: Does it. (Tools: Read, Bash(git:*))"],
-    [{ tools: [] }, "- a: Does it. (Tools: None)"],
-    [{ tools: ["Read", "Write"], disallowedTools: ["write_file"] }, "- a: Does it. (Tools: Read)"],
-    [{ disallowedTools: ["Write", "Bash(rm:*)"] }, "- a: Does it. (Tools: All tools except Write)"],
+    [{ tools: ["Read", "LS"] }, "- a: Does it. (Tools: Read, LS)"],
     [{ background: true, tools: ["LS"] }, "- a: Does it. (Properties: background; Tools: LS)"],
     [{ description: "Two\n lines." }, "- a: Two lines. (Tools: All tools)"],
   ])("shows the properties and tools of %j", (more, line) => {
-    expect(delegationList([agent("a", more)]).text).toBe(line);
+    expect(delegationList([agent("a", more)], shown).text).toBe(line);
   });
 
   it("is omitted for a hidden agent, without making the list incomplete", () => {
-    const list = delegationList([agent("a"), agent("b", { hidden: true }), agent("c", { hidden: false })]);
+    const list = delegationList([agent("a"), agent("b", { hidden: true }), agent("c", { hidden: false })], shown);
     expect(list.text).toBe("- a: Does it. (Tools: All tools)\n- c: Does it. (Tools: All tools)");
     expect(list.agents.map(({ name }) => name)).toEqual(["a", "c"]);
     expect(list.complete).toBe(true);
@@ -34,10 +33,10 @@ describe("a line", () => {
 
   it("loses its examples first, then its end", () => {
     const description = `Reviews code. Use after changes. <example>${"long ".repeat(400)}</example>`;
-    const { text, agents } = delegationList([agent("a", { description })]);
+    const { text, agents } = delegationList([agent("a", { description })], shown);
     expect(text).toBe("- a: Reviews code. Use after changes. (Tools: All tools)");
     expect(agents).toEqual([{ name: "a", tokens: estimateTokens(`${text}\n`), shown: "cut" }]);
-    const cut = delegationList([agent("a", { description: "word ".repeat(900) })], { maxPerAgent: 40 });
+    const cut = delegationList([agent("a", { description: "word ".repeat(900) })], { ...shown, maxPerAgent: 40 });
     expect(cut.text).toMatch(/^- a: (word )+word… \(Tools: All tools\)$/);
     expect(cut.tokens).toBeLessThanOrEqual(40);
   });
@@ -53,7 +52,7 @@ describe("many agents", () => {
   );
 
   it("take up at most 8,000 tokens, and every name is still listed", () => {
-    const { text, tokens, complete, agents } = delegationList(many);
+    const { text, tokens, complete, agents } = delegationList(many, shown);
     expect(tokens).toBe(estimateTokens(text));
     expect(tokens).toBeLessThanOrEqual(8_000);
     expect(tokens).toBeGreaterThan(7_000);
@@ -64,13 +63,13 @@ describe("many agents", () => {
   });
 
   it("all keep their own line as long as shortening the lines is enough", () => {
-    const { complete, tokens } = delegationList(many.slice(0, 150));
+    const { complete, tokens } = delegationList(many.slice(0, 150), shown);
     expect(complete).toBe(true);
     expect(tokens).toBeLessThanOrEqual(8_000);
   });
 
   it("are only counted if even their names do not fit", () => {
-    const { text, tokens } = delegationList(many, { maxTotal: 300 });
+    const { text, tokens } = delegationList(many, { ...shown, maxTotal: 300 });
     expect(tokens).toBeLessThanOrEqual(300);
     expect(text).toMatch(/And \d+ more: /);
   });
@@ -89,9 +88,9 @@ it("the list stays within its limits and does not depend on the order of the age
   );
   fc.assert(
     fc.property(both, fc.integer({ min: 100, max: 2_000 }), ([agents, other], maxTotal) => {
-      const list = delegationList(agents, { maxTotal });
+      const list = delegationList(agents, { ...shown, maxTotal });
       expect(list.tokens).toBeLessThanOrEqual(maxTotal);
-      expect(delegationList(other, { maxTotal })).toEqual(list);
+      expect(delegationList(other, { ...shown, maxTotal })).toEqual(list);
       expect(list.agents).toHaveLength(agents.length);
     }),
     { numRuns: 60 },

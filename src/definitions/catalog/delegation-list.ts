@@ -1,7 +1,9 @@
-import { type AgentDefinition, canonicalToolName } from "../../protocol/index.ts";
+import type { AgentDefinition } from "../../protocol/index.ts";
 import { type CappedList, cappedList, type ListedEntry } from "./capped-list.ts";
 
-export interface ListLimits {
+export interface ListOptions {
+  /** Returns the tools that an agent really has, as text, and their number if it is known. */
+  readonly toolsOf: (agent: AgentDefinition) => { readonly text: string; readonly count: number | undefined };
   /** Limit in tokens for one agent's line. */
   readonly maxPerAgent?: number | undefined;
   /** Limit in tokens for the whole text. */
@@ -18,29 +20,19 @@ export interface DelegationList extends Omit<CappedList, "entries"> {
 /** Formats the list that a model chooses an agent from. Hidden agents are left out, but can still be called by name. */
 export function delegationList(
   agents: readonly AgentDefinition[],
-  { maxPerAgent = 200, maxTotal = 8_000 }: ListLimits = {},
+  { toolsOf, maxPerAgent = 200, maxTotal = 8_000 }: ListOptions,
 ): DelegationList {
   const offered = agents.filter(({ hidden }) => hidden !== true);
-  const lines = offered.map((agent) => ({
-    name: agent.name,
-    description: agent.description,
-    source: agent.source,
-    suffix: suffixOf(agent),
-    shortSuffix: shortSuffixOf(agent),
-  }));
+  const lines = offered.map((agent) => {
+    const { name, description, source } = agent;
+    const { text, count } = toolsOf(agent);
+    const properties = propertiesOf(agent);
+    const prefix = properties.length > 0 ? `Properties: ${properties.join(", ")}; ` : "";
+    const shortSuffix = count === undefined ? "" : ` (Tools: ${count})`;
+    return { name, description, source, suffix: ` (${prefix}Tools: ${text})`, shortSuffix };
+  });
   const { entries, ...list } = cappedList(lines, { maxPerLine: maxPerAgent, maxTotal });
   return { ...list, agents: entries };
-}
-
-function suffixOf(agent: AgentDefinition): string {
-  const properties = propertiesOf(agent);
-  const prefix = properties.length > 0 ? `Properties: ${properties.join(", ")}; ` : "";
-  return ` (${prefix}Tools: ${toolsOf(agent)})`;
-}
-
-function shortSuffixOf({ tools }: AgentDefinition): string {
-  if (tools === undefined || tools.includes("*")) return "";
-  return ` (Tools: ${tools.length})`;
 }
 
 function propertiesOf({ forkContext, background, isolation, memory }: AgentDefinition): string[] {
@@ -50,23 +42,4 @@ function propertiesOf({ forkContext, background, isolation, memory }: AgentDefin
   if (isolation === "worktree") properties.push("own worktree");
   if (memory !== undefined) properties.push("remembers");
   return properties;
-}
-
-function toolsOf({ tools, disallowedTools = [] }: AgentDefinition): string {
-  // An entry with a specifier is a rule and does not remove the tool.
-  const removed = unique(disallowedTools.filter((tool) => !tool.includes("(")).map(canonicalToolName));
-  if (tools === undefined || tools.includes("*")) {
-    return removed.length > 0 ? `All tools except ${removed.join(", ")}` : "All tools";
-  }
-  const granted = unique(tools.map(canonicalName)).filter((tool) => !removed.includes(tool));
-  return granted.length > 0 ? granted.join(", ") : "None";
-}
-
-function canonicalName(tool: string): string {
-  const [name = tool] = tool.split("(");
-  return canonicalToolName(name.trim()) + tool.slice(name.length);
-}
-
-function unique(names: readonly string[]): string[] {
-  return [...new Set(names)];
 }

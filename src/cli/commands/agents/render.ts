@@ -34,26 +34,32 @@ function shown(value: unknown): string {
   return isList ? value.join(", ") : JSON.stringify(value);
 }
 
-function toolsOf({ tools, resolvedTools, disallowedTools }: AgentDetails): string {
-  const without = disallowedTools.length === 0 ? "" : `, without ${disallowedTools.join(", ")}`;
-  if (tools === null || resolvedTools === null) return `every tool${without}`;
+function toolsOf({ tools, resolvedTools, disallowedTools, withoutTools }: AgentDetails): string {
+  const withheld =
+    resolvedTools === null ? [...withoutTools, ...disallowedTools.filter(hasSpecifier)] : disallowedTools;
+  const without = withheld.length === 0 ? "" : `, without ${withheld.join(", ")}`;
+  if (resolvedTools === null) return `every tool${without}`;
   const resolved = resolvedTools.length === 0 ? "none" : resolvedTools.join(", ");
-  const written = tools.join(", ");
-  return written === resolved
+  const written = tools?.join(", ");
+  return written === undefined || written === resolved
     ? `${resolved}${without}`
     : `${resolved}, written as ${written || "an empty list"}${without}`;
+}
+
+function hasSpecifier(tool: string): boolean {
+  return tool.includes("(");
 }
 
 /** Renders a table of all agents with notes. Problems in `checked` directories are only counted. */
 export function renderList(list: AgentList, checked: readonly string[]): string {
   const { agents: rows, switchedOff, tokens } = list;
   const head = ["AGENT", "SOURCE", "MODEL", "TOKENS", "TOOLS", "DESCRIPTION"];
-  const cells = rows.map(({ name, source, model, tokens: cost, tools, description }) => [
+  const cells = rows.map(({ name, source, model, tokens: cost, resolvedTools, withoutTools, description }) => [
     name,
     source,
     model ?? "inherit",
     String(cost),
-    tools === null ? "all" : shortList(tools),
+    resolvedTools === null ? allBut(withoutTools) : shortList(resolvedTools),
     description,
   ]);
   const overrides = rows.flatMap(({ name, source, overrides: losers }) =>
@@ -108,6 +114,10 @@ const crossFileCodes: ReadonlySet<string> = new Set([
   "too_many_files",
 ]);
 const MAX_PROBLEMS = 10;
+
+function allBut(without: readonly string[]): string {
+  return without.length === 0 ? "all" : `all but ${shortList(without)}`;
+}
 
 function shortList(tools: readonly string[]): string {
   if (tools.length === 0) return "none";
