@@ -1,6 +1,6 @@
 import { maskAddresses, misspelledName, UserError } from "../../lib/index.ts";
-import type { McpConnection, WorkerSession } from "../../ports/index.ts";
-import { isSameAgent, MAIN_AGENT, type Rule, type ToolDeclaration } from "../../protocol/index.ts";
+import type { McpConnection, ToolSpec, WorkerSession } from "../../ports/index.ts";
+import { canonicalToolName, isSameAgent, MAIN_AGENT, type Policy, type Rule } from "../../protocol/index.ts";
 import {
   type BudgetSpent,
   clockLimits,
@@ -23,7 +23,7 @@ import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import { optionError } from "../check-options.ts";
 import { createSession, type Session } from "../session/session.ts";
 import { type ChosenModel, chooseSessionModel } from "../settings/choose-model.ts";
-import { mayBackground, mayFork, offerDelegation, taskAgents } from "../subagents/delegation.ts";
+import { mayBackground, mayFork, offerDelegation, type TaskToolOf, taskAgents } from "../subagents/delegation.ts";
 import { createSubagentPorts } from "../subagents/subagent-ports.ts";
 import { VERSION } from "../version.ts";
 import { createContextUpdates } from "./context-updates.ts";
@@ -101,7 +101,7 @@ async function assembleWithServers(
     agentUpdates: options.agentUpdates,
     hooks: hooks.shared,
   };
-  const { dispatcher, tools, taskTool } = createDelegation(options, opened, {
+  const { dispatcher, tools, taskToolOf } = createDelegation(options, opened, {
     // `created` is assigned below, because the session is created with this dispatcher.
     idleMain: () => created.idleMain(),
     rules,
@@ -112,7 +112,7 @@ async function assembleWithServers(
   });
   const previousHead = thread.conversation?.head;
   const { readableRoots } = worker;
-  const parts = { context, main, chosen, tools, rules, connection, readableRoots, previousHead };
+  const parts = { context, main, chosen, tools, rules, connection, readableRoots, previousHead, taskToolOf };
   const resolved = createMainAgent(options, parts);
   const { agent } = resolved;
   const verification = chooseVerification(settings, { policy: agent.policy, offered: dispatcher.offered() });
@@ -174,11 +174,10 @@ async function assembleWithServers(
       const other = chooseSessionModel(given, context, definition);
       return { model: other.model, agent: createMainAgent(given, { ...parts, chosen: other }).agent };
     },
-    taskTool,
+    taskToolOf,
     contextUpdates: createContextUpdates({
       main,
-      pool: agent.policy.pool,
-      rules,
+      policy: agent.policy,
       contextFloor: () => thread.state.context.floor,
     }),
     callback: main.callback,
@@ -205,8 +204,7 @@ interface DelegationParts {
 interface Delegation {
   readonly dispatcher: Dispatcher;
   readonly tools: SessionTools;
-  /** Returns the declaration of the Task tool, which lists the available agents; undefined if there are none. */
-  taskTool(): ToolDeclaration | undefined;
+  readonly taskToolOf: TaskToolOf;
 }
 
 /** Creates the session's tools, and the dispatcher for the agents that its delegation tools start. */
@@ -230,17 +228,21 @@ function createDelegation(
     recall: async (call) => (await recallUntilClosed(tools.executor, context)?.(call)) ?? "lost",
     offered: memoize(
       () => agents.definitions,
-      () => taskAgents({ agents, ...policyForProgram({ rules }), interactive }).map(({ name }) => name),
+      () => taskAgents({ agents, policy: policyForProgram({ rules }), interactive }).map(({ name }) => name),
     ),
     // These are assigned later, because the tools start agents, and agents are prepared with these tools.
     prepare: (request) => prepare(request),
     modelNames: (agentType, request) => modelNames(agentType, request),
   });
-  const offer = () => offerDelegation({ context, agents, rules, mayFork: forks, interactive });
-  const taskTool = memoize(
+  const offer = (policy: Pick<Policy, "rules" | "layers"> = { rules }) =>
+    offerDelegation({ context, agents, policy, mayFork: forks, interactive });
+  const taskIn = (specs: readonly ToolSpec[]) =>
+    specs.find(({ declaration }) => declaration.name === "Task")?.declaration;
+  const commonTask = memoize(
     () => agents.definitions,
-    () => offer().find(({ declaration }) => declaration.name === "Task")?.declaration,
+    () => taskIn(offer()),
   );
+  const taskToolOf: TaskToolOf = (policy) => (policy && isAboutTask(policy) ? taskIn(offer(policy)) : commonTask());
   const tools = createSessionTools({
     context,
     transcript,
@@ -262,18 +264,25 @@ function createDelegation(
     worker,
     modelIsGiven: typeof options.model === "object",
     interactive,
-    taskTool,
+    taskToolOf,
   });
   const prepare: Prepare = createPrepare(ports);
   const modelNames: ModelNames = createModelNames(ports);
-  return { dispatcher, tools, taskTool };
+  return { dispatcher, tools, taskToolOf };
+}
+
+/** Returns whether a definition limits which agents an agent may start. */
+function isAboutTask({ layers = [] }: Policy): boolean {
+  return layers.some(({ rules }) => rules.some(({ text }) => canonicalToolName(text.replace(/\(.*$/s, "")) === "Task"));
 }
 
 /** Throws if one of the program's tools starts an agent that does not exist. */
 function checkAgentTools({ tools = [], interactive }: SessionOptions, agents: LoadedAgents): void {
   for (const tool of tools) {
     if (!("agent" in tool) || agents.definitions.some(({ name }) => isSameAgent(name, tool.agent))) continue;
-    const names = taskAgents({ agents, rules: [], interactive: interactive === true }).map(({ name }) => name);
+    const names = taskAgents({ agents, policy: { rules: [] }, interactive: interactive === true }).map(
+      ({ name }) => name,
+    );
     const meant = misspelledName(tool.agent, names);
     const fix = meant === undefined ? `Use one of ${names.join(", ")}.` : `Did you mean "${meant}"?`;
     throw optionError(`The tool "${tool.name}" starts the agent "${tool.agent}", which does not exist`, fix);

@@ -17,7 +17,11 @@ it("repeats updates that a compacted conversation may have lost", async () => {
     },
   };
   let floor = 0;
-  const update = createContextUpdates({ main: { agents }, pool: ["Task"], rules: [], contextFloor: () => floor });
+  const update = createContextUpdates({
+    main: { agents },
+    policy: { pool: ["Task"], rules: [] },
+    contextFloor: () => floor,
+  });
   expect((await update()).text).toContain("Use spaces.");
   expect((await update()).text).toBeUndefined();
   floor = 3;

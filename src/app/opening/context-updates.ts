@@ -1,14 +1,13 @@
 import { contextText, createSkillCatalog } from "../../definitions/index.ts";
-import type { AgentDefinition, LoadedSkill, Rule, Snapshot } from "../../protocol/index.ts";
+import type { AgentDefinition, LoadedSkill, Policy, Snapshot } from "../../protocol/index.ts";
 import { offeredAgents } from "../../runs/index.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import { agentList } from "../subagents/delegation.ts";
 
 export interface ContextUpdatesOptions {
   readonly main: Pick<LoadedMainAgent, "agents" | "definition">;
-  /** Names of the main agent's tools. */
-  readonly pool: readonly string[];
-  readonly rules: readonly Rule[];
+  /** The main agent's policy. */
+  readonly policy: Pick<Policy, "pool" | "rules" | "layers">;
   /** Returns a value that changes when the conversation is compacted. */
   readonly contextFloor: () => unknown;
 }
@@ -36,11 +35,12 @@ interface Known {
  * the enum of agent names.
  */
 export function createContextUpdates(options: ContextUpdatesOptions): () => Promise<ContextUpdate> {
-  const { main, pool, rules, contextFloor } = options;
+  const { main, policy, contextFloor } = options;
+  const { pool } = policy;
   const { agents, definition } = main;
   const knownNow = (): Known => ({
     definitions: agents.definitions,
-    agents: offeredAgents(agents, { rules }),
+    agents: offeredAgents(agents, policy),
     snapshot: agents.snapshot,
     warnings: agents.warnings ?? [],
   });

@@ -23,6 +23,7 @@ import {
 } from "../../runs/index.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import type { ChosenModel } from "../settings/choose-model.ts";
+import { type TaskToolOf, withTaskTool } from "../subagents/delegation.ts";
 import type { SessionContext } from "./session-context.ts";
 import type { SessionOptions } from "./session-options.ts";
 import { askAboutGit, checkMode } from "./session-permissions.ts";
@@ -40,6 +41,7 @@ export interface MainAgentParts {
   readonly connection: McpConnection;
   /** Head of the resumed conversation. */
   readonly previousHead: Head | undefined;
+  readonly taskToolOf: TaskToolOf;
 }
 
 export interface MainAgent {
@@ -55,7 +57,7 @@ export function createMainAgent(options: SessionOptions, parts: MainAgentParts):
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const { agent: resolved, report, notices } = resolution;
   const cautious = askAboutGit(resolved.policy, main.project.gitPrograms);
-  const restricted = { ...resolved, policy: cautious.policy };
+  const restricted = withTaskTool({ ...resolved, policy: cautious.policy }, parts.taskToolOf);
   const agent = withInstructions(options.coordinator ? coordinatorOf(restricted) : restricted, [connection]);
   checkMode(context.settings, agent.policy.mode);
   const aboutModel = options.model === undefined ? modelChangeNotices(previousHead, agent.head) : [];

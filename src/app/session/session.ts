@@ -1,4 +1,4 @@
-import { declareTool, type ResolvedAgent } from "../../agents/index.ts";
+import type { ResolvedAgent } from "../../agents/index.ts";
 import { createId, describeError, UserError } from "../../lib/index.ts";
 import type { QueuedPrompt } from "../../loop/index.ts";
 import { PLAN_APPROVAL } from "../../permissions/index.ts";
@@ -25,7 +25,6 @@ import {
   type Receipt,
   type SessionId,
   type SessionUpdate,
-  type ToolDeclaration,
   type ToolReport,
   type UserBlock,
 } from "../../protocol/index.ts";
@@ -61,6 +60,7 @@ import type { ContextUpdate } from "../opening/context-updates.ts";
 import { promptOptionHints } from "../opening/session-option-hints.ts";
 import { isSchema, type Schema } from "../schemas/schema.ts";
 import { createStructuredOutput } from "../schemas/structured-output.ts";
+import { type TaskToolOf, withTaskTool } from "../subagents/delegation.ts";
 import type { Configuration } from "./control/carry-out.ts";
 import { createControl } from "./control/control.ts";
 import { refusalOf } from "./control/outcome.ts";
@@ -226,8 +226,7 @@ export interface SessionParts
   readonly endsWithRun: boolean;
   /** Describes changes to agents, skills and instructions since the last prompt, for the agent and the user. */
   readonly contextUpdates: () => Promise<ContextUpdate>;
-  /** Returns the declaration of the Task tool, which lists the available agents; undefined if there are none. */
-  readonly taskTool: () => ToolDeclaration | undefined;
+  readonly taskToolOf: TaskToolOf;
   readonly stopWaiting: AbortController;
   /** Resolves the main agent for another model. Throws a `UserError` if there is no such model. */
   readonly withModel: (model: string | Model) => MainAgentChoice;
@@ -273,7 +272,7 @@ export function createSession(parts: SessionParts): CreatedSession {
 
   async function refresh(before: ResolvedAgent): Promise<RefreshedAgent> {
     const { text, notices } = await parts.contextUpdates();
-    return { agent: withTaskTool(before, parts.taskTool()), news: text, notices };
+    return { agent: withTaskTool(before, parts.taskToolOf), news: text, notices };
   }
 
   async function onFirstRun(): Promise<void> {
@@ -560,10 +559,3 @@ function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
 }
 
 /** Returns the agent with another declaration of Task, or the same agent if the declaration is unchanged. */
-function withTaskTool(agent: ResolvedAgent, task: ToolDeclaration | undefined): ResolvedAgent {
-  const { head, policy } = agent;
-  const before = head.tools.find(({ name }) => name === "Task");
-  const now = task && declareTool(task, policy.pool);
-  if (!now || !before || JSON.stringify(before) === JSON.stringify(now)) return agent;
-  return { ...agent, head: { ...head, tools: head.tools.map((tool) => (tool === before ? now : tool)) } };
-}

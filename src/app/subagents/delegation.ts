@@ -1,7 +1,13 @@
-import { judgeAgent, listedTools, toolsText } from "../../agents/index.ts";
+import { declareTool, judgeAgent, listedTools, type ResolvedAgent, toolsText } from "../../agents/index.ts";
 import { type DelegationList, delegationList } from "../../definitions/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
-import { type AgentDefinition, FORK_TYPE, type Rule, type Settings } from "../../protocol/index.ts";
+import {
+  type AgentDefinition,
+  FORK_TYPE,
+  type Policy,
+  type Settings,
+  type ToolDeclaration,
+} from "../../protocol/index.ts";
 import { delegationSpecs, offeredAgents } from "../../runs/index.ts";
 import { isBackgroundOff } from "../../settings/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
@@ -10,7 +16,8 @@ import type { SessionContext } from "../opening/session-context.ts";
 export interface DelegationOptions {
   readonly context: SessionContext;
   readonly agents: LoadedAgents;
-  readonly rules: readonly Rule[];
+  /** Rules of the agent that delegates. */
+  readonly policy: Pick<Policy, "rules" | "layers">;
   readonly mayFork: boolean;
   /** True if a person is present. */
   readonly interactive: boolean;
@@ -18,10 +25,10 @@ export interface DelegationOptions {
 
 /** Declares the delegation tools; none if there are neither agents to start nor forks. */
 export function offerDelegation(options: DelegationOptions): readonly ToolSpec[] {
-  const { context, rules, mayFork, interactive } = options;
+  const { context, policy, mayFork, interactive } = options;
   const { subagents = {} } = context.settings;
   const offered = taskAgents(options);
-  const forks = mayFork && judgeAgent(FORK_TYPE, { rules }).effect !== "deny";
+  const forks = mayFork && judgeAgent(FORK_TYPE, policy).effect !== "deny";
   if ((offered.length === 0 && !forks) || subagents.maxDepth === 0) return [];
   return delegationSpecs({
     list: agentList(offered),
@@ -48,10 +55,26 @@ export function agentList(agents: readonly AgentDefinition[]): DelegationList {
  */
 export function taskAgents({
   agents,
-  rules,
+  policy,
   interactive,
-}: Pick<DelegationOptions, "agents" | "rules" | "interactive">): readonly AgentDefinition[] {
-  return offeredAgents(agents, { rules }).filter((agent) => interactive || !setsUpStatusLine(agent));
+}: Pick<DelegationOptions, "agents" | "policy" | "interactive">): readonly AgentDefinition[] {
+  return offeredAgents(agents, policy).filter((agent) => interactive || !setsUpStatusLine(agent));
+}
+
+/**
+ * Returns the declaration of Task, which lists the agents that can be started: all that the session's rules leave, or
+ * those that an agent with this policy may start.
+ */
+export type TaskToolOf = (policy?: Policy) => ToolDeclaration | undefined;
+
+/** Returns the agent with a Task tool that lists the agents that it may start now. */
+export function withTaskTool(agent: ResolvedAgent, taskToolOf: TaskToolOf): ResolvedAgent {
+  const { head, policy } = agent;
+  const before = head.tools.find(({ name }) => name === "Task");
+  const task = before && taskToolOf(policy);
+  const now = task && declareTool(task, policy.pool);
+  if (!now || JSON.stringify(before) === JSON.stringify(now)) return agent;
+  return { ...agent, head: { ...head, tools: head.tools.map((tool) => (tool === before ? now : tool)) } };
 }
 
 function setsUpStatusLine({ source, name }: AgentDefinition): boolean {

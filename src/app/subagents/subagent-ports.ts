@@ -1,7 +1,7 @@
 import { relative } from "node:path";
 import { namesOfModel, providerBelow } from "../../model/index.ts";
 import type { McpConnection, WorkerSession } from "../../ports/index.ts";
-import type { AgentDefinition, AgentId, ToolDeclaration } from "../../protocol/index.ts";
+import type { AgentDefinition, AgentId } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { SessionContext } from "../opening/session-context.ts";
@@ -9,7 +9,7 @@ import type { SessionHooks } from "../opening/session-hooks.ts";
 import type { SessionServers } from "../opening/session-servers.ts";
 import type { SessionTools } from "../opening/session-tools.ts";
 import { chooseModel } from "../settings/choose-model.ts";
-import { mayBackground } from "./delegation.ts";
+import { mayBackground, type TaskToolOf, withTaskTool } from "./delegation.ts";
 
 export interface SubagentParts {
   readonly context: SessionContext;
@@ -24,13 +24,12 @@ export interface SubagentParts {
   readonly modelIsGiven: boolean;
   /** True if a person is present. */
   readonly interactive: boolean;
-  /** Returns the declaration of the Task tool, which lists the available agents; undefined if there are none. */
-  taskTool(): ToolDeclaration | undefined;
+  readonly taskToolOf: TaskToolOf;
 }
 
 /** Creates the ports that provide subagents with models, MCP servers, working copies, hooks and tools. */
 export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
-  const { context, agents, servers, connection, hooks, tools, modelIsGiven, interactive, taskTool } = parts;
+  const { context, agents, servers, connection, hooks, tools, modelIsGiven, interactive, taskToolOf } = parts;
   const { settings, environment, clock } = context;
   return {
     agents,
@@ -39,9 +38,10 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
     interactive,
     mayBackground: mayBackground(context),
     tools: () => {
-      const task = taskTool();
+      const task = taskToolOf();
       return tools.executor.declarations().map((tool) => (task && tool.name === task.name ? task : tool));
     },
+    withTaskTool: (agent) => withTaskTool(agent, taskToolOf),
     absentTools: tools.absent,
     connection,
     modelIsGiven,

@@ -232,9 +232,12 @@ function compileTarget(
       return { kind: "path", touches, matches, namesProtected };
     }
     case "agent": {
-      const { agentType } = target;
-      if (!agentType.includes("*")) return { kind: "agent", covers: (name) => isSameAgent(agentType, name) };
-      return { kind: "agent", covers: wildcard(agentType, { anyCase: true }) };
+      const covering = target.agentTypes.map((agentType) =>
+        agentType.includes("*")
+          ? wildcard(agentType, { anyCase: true })
+          : (name: string) => isSameAgent(agentType, name),
+      );
+      return { kind: "agent", covers: (name) => covering.some((covers) => covers(name)) };
     }
     case "skill":
       return { kind: "skill", covers: skillMatcher(target.skill, options) };

@@ -25,8 +25,9 @@ describe("parseRule", () => {
       { tool: "WebFetch", target: { kind: "domain", pattern: { host: "example.com", subdomains: true } } },
     ],
     ["mcp__db__*", { tool: "mcp__db__*", target: { kind: "whole" } }],
-    ["Agent(Explore)", { tool: "Task", target: { kind: "agent", agentType: "Explore" } }],
-    ["Task(team:helper)", { tool: "Task", target: { kind: "agent", agentType: "team:helper" } }],
+    ["Agent(Explore)", { tool: "Task", target: { kind: "agent", agentTypes: ["Explore"] } }],
+    ["Agent(Explore, Plan)", { tool: "Task", target: { kind: "agent", agentTypes: ["Explore", "Plan"] } }],
+    ["Task(team:helper)", { tool: "Task", target: { kind: "agent", agentTypes: ["team:helper"] } }],
     ["Agent(model:opus)", { tool: "Task", target: { kind: "parameter", name: "model", value: "opus" } }],
   ])("%s", (text, expected) => expect(parseRule(text)).toMatchObject({ ok: true, ...expected }));
 

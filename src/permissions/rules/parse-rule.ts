@@ -13,7 +13,7 @@ export type RuleTarget =
   | { readonly kind: "path"; readonly pattern: string; readonly touches: "read" | "write" }
   | { readonly kind: "command"; readonly pattern: CommandPattern }
   | { readonly kind: "domain"; readonly pattern: DomainPattern }
-  | { readonly kind: "agent"; readonly agentType: string }
+  | { readonly kind: "agent"; readonly agentTypes: readonly string[] }
   | { readonly kind: "skill"; readonly skill: string }
   /** A parameter of the call, as in `Agent(model:opus)`. Such a rule can only restrict. */
   | { readonly kind: "parameter"; readonly name: string; readonly value: string }
@@ -148,7 +148,11 @@ function parseSpecifier(tool: string, specifier: string, form: Rule["form"]): Ru
   }
   if (tool === "Task") {
     const [, name, value] = /^(model|isolation|run_in_background|max_turns|name):(.*)$/s.exec(specifier) ?? [];
-    if (name === undefined || value === undefined) return { kind: "agent", agentType: specifier };
+    if (name === undefined || value === undefined) {
+      // `Agent(Explore, Plan)` means each of these agents.
+      const agentTypes = specifier.split(",").map((each) => each.trim());
+      return { kind: "agent", agentTypes: agentTypes.filter((each) => each !== "") };
+    }
     return { kind: "parameter", name, value: value.trim() };
   }
   // `deploy *` and `deploy:*` mean the skill with any arguments.

@@ -40,6 +40,8 @@ export interface SubagentPorts {
   readonly mayBackground: boolean;
   /** Returns the tools that any of the session's agents can have. */
   readonly tools: () => readonly ToolDeclaration[];
+  /** Returns the agent with a Task tool that lists the agents that it may start. */
+  withTaskTool(agent: ResolvedAgent): ResolvedAgent;
   /** Built-in tools that are not available in this session, with the reason. */
   readonly absentTools: readonly { readonly name: string; readonly reason: string }[];
   /** Connection to the main agent's MCP servers. */
@@ -70,28 +72,28 @@ export interface SubagentPorts {
 
 /** Creates the function that prepares subagents from their definition, call and parent. */
 export function createPrepare(ports: SubagentPorts): Prepare {
-  const resolve = createResolver();
+  const resolve = createResolver(ports.withTaskTool);
   return async (request) => {
     if (request.forkHead) return prepareFork(request, request.forkHead, ports);
     return prepareDefined(request, ports, resolve);
   };
 }
 
-/** Resolves an agent, and adds the instructions of the MCP servers whose tools it has. */
+/** Resolves an agent, lists the agents that it may start, and adds the instructions of the MCP servers whose tools it has. */
 type Resolve = (request: SubagentRequest, connections: readonly McpConnection[]) => AgentResolution;
 
 /**
  * Returns a function that resolves agents. Keeps the last result for each type, so that hundreds of agents of one type
  * share one head and one policy. The bytes of a head and the compiled rules of a policy are cached per object.
  */
-export function createResolver(): Resolve {
+export function createResolver(withTaskTool: SubagentPorts["withTaskTool"] = (agent) => agent): Resolve {
   const known = new Map<string, { readonly asked: Parameters<Resolve>; readonly resolution: AgentResolution }>();
   return (...asked) => {
     const [request, connections] = asked;
     const last = known.get(request.definition.name);
     if (last !== undefined && isDeepStrictEqual(last.asked, asked)) return last.resolution;
     const found = resolveSubagent(request);
-    const resolution = found.ok ? { ...found, agent: withInstructions(found.agent, connections) } : found;
+    const resolution = found.ok ? { ...found, agent: withInstructions(withTaskTool(found.agent), connections) } : found;
     known.set(request.definition.name, { asked, resolution });
     return resolution;
   };

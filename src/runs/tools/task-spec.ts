@@ -30,7 +30,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
           prompt: { type: "string" },
           subagent_type: {
             type: "string",
-            ...(list.complete ? { enum: names } : {}),
+            ...(list.complete && names.length > 0 ? { enum: names } : {}),
             ...(forks ? {} : { description: "Required, except with resume." }),
           },
           model: {
