@@ -1,5 +1,6 @@
 import {
   existsSync,
+  linkSync,
   mkdirSync,
   mkdtempSync,
   readFileSync,
@@ -279,3 +280,17 @@ it("denies an address if the agent does not have the tool", async () => {
   expect(await call("Read", { file_path }, { pool: ["Grep"], granted: true })).toMatchObject({ outcome: "denied" });
   expect(await call("Grep", { pattern: "", path: file_path }, { pool: ["Read"] })).toMatchObject({ outcome: "denied" });
 });
+
+it.each(["echo changed > name", "echo changed >> name", "cd src && echo changed > ../name"])(
+  "does not write a file outside through a hard link in the workspace: %s",
+  async (command) => {
+    linkSync(join(top, "outside.txt"), join(root, "name"));
+    const open = { pool: ["Bash", "Write"], rules: [{ text: "Bash", effect: "allow", scope: "user" }] } as const;
+    for (const mode of ["acceptEdits", "bypassPermissions"] as const) {
+      expect(await call("Bash", { command }, { ...open, mode })).toMatchObject({ outcome: "denied" });
+    }
+    const written = await call("Write", { file_path: "name", content: "changed" }, { ...open, mode: "acceptEdits" });
+    expect(written.text).toContain("Read");
+    expect(readFileSync(join(top, "outside.txt"), "utf8")).toBe("outside\n");
+  },
+);

@@ -173,6 +173,8 @@ describe("git commands that could print a denied file need approval", () => {
   const rules = [deny("Read(.env)")];
   it.each([
     "git grep x",
+    "git grep -l x",
+    "git grep -q x",
     "git grep -h . -- '.e*'",
     "git grep -e x sub",
     "git grep x HEAD:sub",
@@ -210,7 +212,6 @@ describe("git commands that could print a denied file need approval", () => {
   });
 
   it.each([
-    "git grep -l x",
     "git grep x -- a.ts sub/c.ts",
     "git cat-file -p HEAD:a.ts",
     "git cat-file -t HEAD",

@@ -3,7 +3,7 @@ import type { Policy, ResolvedPath } from "../../protocol/index.ts";
 import { type CompiledPolicy, type CompiledRule, compilePolicy, coversWhole } from "../rules/compile-policy.ts";
 import { parseRule } from "../rules/parse-rule.ts";
 import { foldCase, type PathMatcher } from "../rules/path-pattern.ts";
-import { protectedPart } from "../rules/protected-path.ts";
+import { holdsInstructions, protectedPart } from "../rules/protected-path.ts";
 import { lastMatch, weighRules } from "../rules/weigh-rules.ts";
 import {
   type AccessRequest,
@@ -49,6 +49,11 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
   }
   if (resolved.hardLink !== undefined && request.denied === undefined) {
     const reason = `${shown(access.path)} has several names, and it is not known whether a rule denies one of them.`;
+    return { ...builtin("insist", "hard link", reason), mayEvade: compiled.deniesPaths };
+  }
+  const isRedirection = toolName === "Bash" && access.kind === "write" && request.isOperand !== true;
+  if (resolved.hardLink !== undefined && isRedirection) {
+    const reason = `${shown(access.path)} has several names, and a redirection would change the file under all of them. Use Write or Edit, which change only this one.`;
     return { ...builtin("insist", "hard link", reason), mayEvade: compiled.deniesPaths };
   }
   const part = access.kind === "write" ? protectedIn(resolved, compiled.policy.workspaceRoots) : undefined;
@@ -109,6 +114,12 @@ function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: Compil
     const leads = resolved.real === resolved.absolute ? "is" : `leads to ${shown(resolved.real)},`;
     return builtin("open", "outside workspace", `${shown(access.path)} ${leads} outside the workspace.`);
   }
+  if (policy.mode === "acceptEdits" && holdsInstructions(belowRoot(resolved.real, policy.workspaceRoots)))
+    return builtin(
+      "open",
+      "instructions",
+      `${shown(access.path)} holds instructions for agents, which the acceptEdits mode does not cover.`,
+    );
   if (policy.mode === "acceptEdits")
     return builtin("allow", "acceptEdits", `The acceptEdits mode allows edits inside the workspace: ${what}.`);
   return builtin("open", WRITE_IN_WORKSPACE, `No rule allows ${what}.`);

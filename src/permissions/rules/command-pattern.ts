@@ -6,6 +6,7 @@ import { isSameNpmCommand } from "../shell/programs/languages.ts";
 import { isReadOnly } from "../shell/read-only/read-only.ts";
 import { type CommandUnit, everyCommand, programOf, type SimpleCommand } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
+import { escapePattern } from "../shell/word-patterns.ts";
 import { type ArgumentContext, launchers, wildcardHazard } from "./command-hazards.ts";
 
 /**
@@ -71,6 +72,8 @@ export function allowsUnit(
 ): boolean {
   const { exact } = pattern;
   if (exact === undefined || exact.length === 0) return false;
+  // In another directory, the same words may run something else.
+  if (pattern.line !== undefined && !isAtRoot(command, context.roots)) return false;
   if ([...wrappers, command].some(({ unsafeVariables }) => unsafeVariables.length > 0)) return false;
   if (allowsWords(pattern, { command, words: command.words, context })) return true;
   // A rule that names the wrapper must also name the command that the wrapper runs.
@@ -80,6 +83,11 @@ export function allowsUnit(
     if (exact.slice(0, runs!.at! + 1).some((word) => word.includes(WILD))) return false;
     return allowsWords(pattern, { command, words, context });
   });
+}
+
+/** Returns true if the command certainly runs in the workspace's own directory. */
+function isAtRoot({ directories }: SimpleCommand, [root = ""]: readonly string[]): boolean {
+  return directories?.every((directory) => directory === "" || directory === escapePattern(root)) === true;
 }
 
 function allowsWords(

@@ -22,6 +22,22 @@ export function protectedPart(path: string): string | undefined {
 }
 
 /**
+ * Returns true if agents follow what the file says without being told to read it. The file changes nothing by itself, so
+ * it is not protected, but accepting edits does not mean accepting new instructions.
+ */
+export function holdsInstructions(path: string): boolean {
+  const names = splitPath(path).map(foldName);
+  const isBelow = names[0] === ".github" && /^(instructions|prompts|chatmodes|agents)$/.test(names[1] ?? "");
+  const base = names.at(-1) ?? "";
+  return isBelow || instructionFiles.has(base) || (names.at(-2) === ".github" && base === "copilot-instructions.md");
+}
+
+const instructionFiles = new Set([
+  ...namesIn("agents.md agents.override.md agents.local.md agent.md claude.md claude.local.md gemini.md qwen.md"),
+  ...namesIn("crush.md warp.md .cursorrules .windsurfrules .clinerules .roorules .goosehints .rules .junie.md"),
+]);
+
+/**
  * Normalizes a name as file systems may: case, composition, invisible characters, trailing dots and spaces, and stream
  * names.
  */
@@ -86,7 +102,9 @@ const protectedFiles = new Set([
   ...namesIn(".gdbinit .gdbearlyinit .lldbinit .pdbrc .rprofile .renviron .ghci .irbrc .pryrc .iex.exs .ocamlinit"),
   ...namesIn(".devcontainer.json .gitpod.yml .replit"),
   // Package managers, whose settings and scripts run programs on every installation.
-  ...namesIn("package.json .npmrc .yarnrc .yarnrc.yml .pnpmfile.cjs .pnpmfile.mjs pnpm-workspace.yaml"),
+  ...namesIn(
+    "package.json .npmrc .yarnrc .yarnrc.yml .pnp.cjs .pnp.js .pnp.loader.mjs .pnpmfile.cjs .pnpmfile.mjs pnpm-workspace.yaml",
+  ),
   ...namesIn("bunfig.toml .bazelrc .bazeliskrc nuget.config"),
   ...namesIn("sitecustomize.py usercustomize.py"),
   // Git hook managers.

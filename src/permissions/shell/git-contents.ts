@@ -92,10 +92,11 @@ function isQuiet(name: string, given: readonly ShellWord[]): boolean {
 function printsContents({ words }: SimpleCommand, { name, from }: GitSubcommand): boolean {
   const { options, operands } = sortArguments(specOf(name), words, { from, name });
   const has = (names: RegExp) => options.some(({ option = "" }) => names.test(option));
-  const isPatch = has(diffPatches);
+  const isPatch = has(diffPatches) || has(/^-I$|^--ignore-matching-lines$/);
   switch (name) {
     case "grep":
-      return !has(/^--(name-only|files-without-match|count|quiet)$/);
+      // Even an answer of yes or no reveals contents, if the question can be repeated.
+      return true;
     case "cat-file":
       return !has(/^-[tse]$|^--batch-check$/);
     case "show":
