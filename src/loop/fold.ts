@@ -86,8 +86,11 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
       return approvalAnswered(state, event);
     case "tool.started":
       return withCall(state, event.callId, { status: "started", resumable: event.resumable });
-    case "agent.spawned":
-      return withCall(state, event.callId, { status: "started", agentId: event.agentId });
+    case "agent.spawned": {
+      const { callId, agentId, runId } = event;
+      if (runId !== undefined) return withBackground(state, [{ agentId, runId }]);
+      return withCall(state, callId, { status: "started", agentId });
+    }
     case "agent.resumed":
       return agentResumed(state, event);
     case "run.awaited":

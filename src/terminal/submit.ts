@@ -10,7 +10,7 @@ import { span } from "./screen/row.ts";
 import { cleanLine, preview, wrap } from "./screen/text.ts";
 import type { SessionFeed } from "./session-feed.ts";
 import { createShell } from "./shell.ts";
-import { delegationText, typedPrompt } from "./typed-prompt.ts";
+import { typedPrompt } from "./typed-prompt.ts";
 
 export interface SubmitOptions {
   readonly app: App;
@@ -115,7 +115,7 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
   }
 
   /** Handles input other than a prompt for the main agent. Returns false if the text is such a prompt. */
-  function isSpecial(text: string, box: PromptBox, when: When): boolean {
+  function isSpecial(text: string, box: PromptBox): boolean {
     // A word with a dot or another slash is a path.
     const [, command, argument = ""] = /^\/([^\s/.]*)(?:\s+([\s\S]*))?$/.exec(text) ?? [];
     if (command !== undefined) {
@@ -131,18 +131,18 @@ export function createSubmit({ app, feed, commands, isBusy }: SubmitOptions): Su
     }
     const [, name = "", work = ""] = /^@([\w:.-]+)\s+([\s\S]+)$/.exec(text.trim()) ?? [];
     const agentId = mentionedAgent(app, name);
-    if (agentId !== undefined) void sendFrom(box, text, () => sendToAgent(agentId, work));
-    else if (app.host?.facts.agents.includes(name))
-      void sendFrom(box, text, () => sendMain(delegationText(name, work), when));
-    else {
-      if (name !== "") void explainUnknown(name);
+    if (agentId === undefined) {
+      // The session starts the agents that a prompt mentions.
+      const isAgent = name.startsWith("agent-") || app.host?.facts.agents.includes(name);
+      if (name !== "" && !isAgent) void explainUnknown(name);
       return false;
     }
+    void sendFrom(box, text, () => sendToAgent(agentId, work));
     return true;
   }
 
   function submitText(text: string, box: PromptBox, when: When): void {
-    if (!isSpecial(text, box, when)) void sendFrom(box, text, () => sendMain(text, when));
+    if (!isSpecial(text, box)) void sendFrom(box, text, () => sendMain(text, when));
   }
 
   /** Sends a message to a subagent. The main conversation does not contain it, so it is printed. */

@@ -12,11 +12,6 @@ export function outputText(command: string, output: string): string {
   return `I ran this command:\n\n${fence}\n$ ${command}\n${output}\n${fence}`;
 }
 
-/** Returns the prompt that gives a task to an agent. */
-export function delegationText(agent: string, task: string): string {
-  return `Start the agent "${agent}" with this task: ${task}`;
-}
-
 /** Extracts what the user typed from a prompt that was sent. */
 export function typedPrompt(prompt: string): TypedPrompt {
   const outputs: string[] = [];
@@ -25,15 +20,12 @@ export function typedPrompt(prompt: string): TypedPrompt {
     outputs.push(found[0].trimEnd());
     rest = rest.slice(found[0].length);
   }
-  const [, agent, task] = delegated.exec(rest) ?? [];
-  if (agent !== undefined) return { typed: `@${agent} ${task}`, outputs };
   const [, skill, argument] = started.exec(rest) ?? [];
   if (skill === undefined) return { typed: rest, outputs };
   return { typed: argument === undefined ? `/${skill}` : `/${skill} ${JSON.parse(argument)}`, outputs };
 }
 
 const ran = /^I ran this command:\n\n(`{3,})\n\$ [\s\S]*?\n\1(?:\n\n|$)/;
-const delegated = /^Start the agent "([^"]+)" with this task: ([\s\S]+)$/;
 /** Matches a skill's prompt, as written by the program that starts the terminal. */
 const started = /^Follow the skill "([^"]+)"(?: for ("(?:[^"\\]|\\.)*"))?:\n\n/;
 

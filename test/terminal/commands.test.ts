@@ -43,12 +43,12 @@ describe("the user's input", needs("tmux"), () => {
     expect(lastMessage(server)).toMatch(/one\\ntwo\\n\(exit code 3\).*What happened\?/);
   });
 
-  it("can be a task for an agent", async () => {
-    const server = await serve([{ content: "Started." }]);
+  it("can be a task for an agent, which starts at once", async () => {
+    const server = await serve([{ content: "It is in src." }, { content: "In src, then." }]);
     const terminal = await openTerminal(server);
     await say(terminal, "@Explore find the router");
-    await terminal.waitFor("Started.");
-    expect(lastMessage(server)).toContain('Start the agent \\"Explore\\" with this task: find the router');
+    await terminal.waitFor("In src, then.");
+    expect(lastMessage(server)).toMatch(/@Explore find the router.*<task_notification agent=.*It is in src\./);
   });
 
   it("can be a shell command whose output names an image, which is not sent", async () => {

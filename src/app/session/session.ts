@@ -478,7 +478,9 @@ export function createSession(parts: SessionParts): CreatedSession {
     subagents: createSubagents({ dispatcher, begin, transcript, send, interrupt }),
     events: (position) => transcript.feed.read(checkPosition(position)),
     moveToBackground: async () =>
-      parts.mayBackground ? [...(await registry.detachChildren(MAIN_AGENT, "person")), ...(await endWaits())] : [],
+      parts.mayBackground
+        ? [...new Set([...(await registry.detachChildren(MAIN_AGENT, "person")), ...(await endWaits())])]
+        : [],
     interrupt,
     stopAll,
     continueWork: async () => {

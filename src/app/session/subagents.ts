@@ -154,7 +154,7 @@ export function createSubagents({ dispatcher, begin, transcript, send, interrupt
     const description = options.description ?? prompt.trim().slice(0, 60);
     await begin();
     const request = { agentType, prompt, description, background, model, maxTurns, output };
-    const started = await dispatcher.startForProgram(request, signal);
+    const started = await dispatcher.startWithoutCall("program", request, signal);
     if ("status" in started) throw new UserError(started.message, { code: "agent" });
     const { agentId, running } = started;
     const stop = (): void => running?.run.stop("stopped");

@@ -44,8 +44,10 @@ export type DurableEvent =
       readonly description: string;
       /** Set if the child continues this conversation or was given it as context. */
       readonly status?: "sub_agent_entered" | undefined;
-      /** Set if the program started the agent. In that case, no call has this `callId`. */
-      readonly by?: "program" | undefined;
+      /** Set if the program or the user started the agent. In that case, no call has this `callId`. */
+      readonly by?: StarterWithoutCall | undefined;
+      /** Id of the agent's first run, if the user started the agent. Its end is reported to the main agent. */
+      readonly runId?: RunId | undefined;
     }
   /**
    * Written to the caller's transcript before it resumes an existing agent. After a crash, the call continues from that
@@ -302,6 +304,9 @@ export type DurableEvent =
   /** Written after the end of a run, once its resources are released. A worktree with changes is kept. */
   | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree?: KeptWorktree | undefined };
 
+/** Starter of an agent that no call started. `person`: the user, by mentioning the agent in a prompt. */
+export type StarterWithoutCall = "program" | "person";
+
 /** Identity of a subagent and its parent. */
 export interface SpawnSpec {
   readonly agentId: AgentId;
@@ -312,8 +317,8 @@ export interface SpawnSpec {
   readonly name?: string | undefined;
   /** Call that started the subagent. */
   readonly parent: ParentCall;
-  /** Set if the program started the subagent. In that case, its runs are not reported to its parent. */
-  readonly by?: "program" | undefined;
+  /** Set if no call started the subagent. If the program started it, its runs are not reported to its parent. */
+  readonly by?: StarterWithoutCall | undefined;
   /** Depth in the tree of agents. The main agent has depth 0. */
   readonly depth: number;
   /** Set if the call requested a separate working copy. */

@@ -91,6 +91,7 @@ export async function testRun(
     nextInterruption: () => new Promise(() => {}),
     refresh: async () => undefined,
     record,
+    endWait: async () => false,
     recordIf: async (allows, added) => (await thread.recordIf(allows, added)) !== undefined,
   };
   const hash = await thread.keepHead(testHead);

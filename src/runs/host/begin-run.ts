@@ -10,6 +10,7 @@ import {
   runtimeTexts,
 } from "../../protocol/index.ts";
 import { environmentEvents } from "./environment.ts";
+import { startMentioned } from "./mentions.ts";
 import { backgroundRoster } from "./notices.ts";
 import { beginningMode, planEvents } from "./plan-mode.ts";
 import { runStartHooks } from "./run-hooks.ts";
@@ -53,10 +54,12 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
     if (refusal !== undefined) return refusal;
   }
   events.push(...(await environmentEvents(host)));
-  for (const queued of request.leftOver?.() ?? []) events.push({ type: "prompt.received", ...queued, from: "person" });
+  const leftOver = request.leftOver?.() ?? [];
+  for (const queued of leftOver) events.push({ type: "prompt.received", ...queued, from: "person" });
   if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from, promptId });
   if (request.output) events.push({ type: "context.added", cause: "output", text: `[${request.output.instruction}]` });
   await host.record(events);
+  if (from === "person") await startMentioned(host, [...leftOver.flatMap(({ content }) => content), ...request.prompt]);
   // The request can be sent during this sync. The first side effect waits for the sync.
   thread.syncSoon();
   return undefined;
@@ -67,7 +70,7 @@ function created({ services, request: { subagent } }: RunHost): DurableEvent {
   if (subagent === undefined) return session;
   const { agentType, parent, by } = subagent.spec;
   const parentSessionId = parent.agentId === MAIN_AGENT ? session.sessionId : parent.agentId;
-  const callId = by === "program" ? undefined : parent.callId;
+  const callId = by === undefined ? parent.callId : undefined;
   const metadata: ChildMetadata = { subagent: { parentSessionId, agentType, callId } };
   return { ...session, type: "agent.created", metadata, ...subagent.spec };
 }

@@ -32,7 +32,7 @@ import type {
 import type { ApprovalQueue } from "../approvals/approval-queue.ts";
 import type { Budget, BudgetRefusal } from "../budget/budget.ts";
 import type { AgentUpdates } from "../subagents/agent-output.ts";
-import type { Caller, SpawnRequest, SubagentResult } from "../subagents/subagent.ts";
+import type { Caller, SpawnRequest, Subagent, SubagentResult } from "../subagents/subagent.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { ClockLimits } from "./clock-limits.ts";
 import type { RunClocks } from "./clocks.ts";
@@ -174,6 +174,14 @@ export interface Retinue {
   readonly registry: RunRegistry;
   /** Starts a background agent without a tool call and waits for it. Stops the agent if the signal fires. */
   delegate(request: SpawnRequest, caller: Caller): Promise<SubagentResult | { readonly message: string }>;
+  /** Returns the agent types that an agent can start. */
+  offeredTo(agentId: AgentId): readonly string[];
+  /** Starts a subagent of the main agent without a call. */
+  startWithoutCall(
+    by: "person",
+    request: SpawnRequest,
+    signal: AbortSignal,
+  ): Promise<Subagent | { readonly status: "refused"; readonly message: string }>;
   /**
    * Continues the background agents that an agent is waiting for and whose runs were lost with their process. Returns
    * messages about agents that can't continue.
@@ -248,6 +256,8 @@ export interface RunHost {
   yield(): (signal: AbortSignal) => Promise<void>;
   /** Resolves when the next message to the agent, or the end of a wait, is recorded. */
   nextInterruption(): Promise<void>;
+  /** Continues without waiting for a run. Returns false if the agent is not waiting for it. */
+  endWait(run: RunRef): Promise<boolean>;
   /** Updates the agent for the current prompt. Returns undefined if nothing can have changed. */
   refresh(): Promise<RefreshedAgent | undefined>;
   record(events: readonly DurableEvent[]): Promise<void>;

@@ -17,6 +17,7 @@ import { askModel } from "./ask-model.ts";
 import { beginRun } from "./begin-run.ts";
 import { type RunClocks, startClocks } from "./clocks.ts";
 import { endAfterError, endRun, endStopped, endUnlessPrompted } from "./end-run.ts";
+import { startMentioned } from "./mentions.ts";
 import { waitForBackground } from "./notices.ts";
 import { createRun, type Run, type RunOutlet } from "./run.ts";
 import { isContinuedByHook, runEndHooks } from "./run-hooks.ts";
@@ -311,10 +312,12 @@ class Host implements RunHost {
   private async tell(message: Message): Promise<boolean> {
     await this.begun.promise;
     const { runId } = this.request;
-    return this.interrupt(({ run }) => run?.runId === runId, { type: "prompt.received", ...message });
+    const isTold = await this.interrupt(({ run }) => run?.runId === runId, { type: "prompt.received", ...message });
+    if (isTold && message.from === "person") await startMentioned(this, message.content);
+    return isTold;
   }
 
-  private endWait({ agentId, runId }: RunRef): Promise<boolean> {
+  endWait({ agentId, runId }: RunRef): Promise<boolean> {
     return this.interrupt(({ awaited }) => awaited.includes(runId), { type: "wait.ended", agentId, runId });
   }
 

@@ -223,7 +223,7 @@ export class Dispatcher implements Retinue {
     const { budget } = parent.services;
     const ask = (concern: Concern) => this.askAbout(caller, concern);
     const refusal = spawned === undefined ? await this.gate.enter(budget, ask) : undefined;
-    if (refusal && caller.by === "program") return refuse(refusal.message);
+    if (refusal && caller.by !== undefined) return refuse(refusal.message);
     if (refusal) {
       await parent.refuseSpawn(refusal);
       return refuse(noSpawnText(refusal));
@@ -256,24 +256,26 @@ export class Dispatcher implements Retinue {
       : { origin: undefined, prepared: this.siblings.startFresh(approved, parent.thread), prompt: [prompt] };
     const { prepared, origin } = first;
     // The request may have used an alias of the agent type.
-    const resolved = { ...spec, agentType: prepared.agent.agentType, fork: origin };
+    const resolved = { ...spec, agentType: prepared.agent.agentType, fork: origin, runId: newRunId() };
     if (spawned === undefined) {
       const status = origin && "sub_agent_entered";
+      const runId = by === "person" ? resolved.runId : undefined;
       await parent.record([
-        { type: "agent.spawned", callId, agentId, agentType: resolved.agentType, description, status, by },
+        { type: "agent.spawned", callId, agentId, agentType: resolved.agentType, description, status, by, runId },
+        ...(runId === undefined ? [] : [{ type: "run.awaited", agentId, runId } as const]),
       ]);
     }
-    const subagent = this.registry.add({ ...resolved, runId: newRunId() });
+    const subagent = this.registry.add(resolved);
     this.launch(subagent, { prepared, parent, thread, prompt: first.prompt, output: request.output });
     return subagent;
   }
 
   /**
-   * Starts a subagent of the main agent for the program, without a call. The result goes to the program, not to the
-   * main agent.
+   * Starts a subagent of the main agent without a call. The main agent waits for a subagent that the user starts; the
+   * result of one that the program starts goes to the program.
    */
-  startForProgram(request: SpawnRequest, signal: AbortSignal): Promise<Subagent | Refused> {
-    return this.start(request, { agentId: MAIN_AGENT, callId: createId("program_"), signal, by: "program" }, undefined);
+  startWithoutCall(by: "program" | "person", request: SpawnRequest, signal: AbortSignal): Promise<Subagent | Refused> {
+    return this.start(request, { agentId: MAIN_AGENT, callId: createId(`${by}_`), signal, by }, undefined);
   }
 
   /** Starts a background agent without a tool call and waits for it. Stops the agent if the signal fires. */

@@ -30,7 +30,7 @@ export interface PrepareRequest {
   readonly keptModel?: string | undefined;
   readonly signal: AbortSignal;
   /** Set if the program, rather than the main agent, starts or resumes the agent. */
-  readonly by?: "program" | undefined;
+  readonly by?: SpawnSpec["by"];
 }
 
 export interface Refusal {

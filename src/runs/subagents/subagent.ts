@@ -46,8 +46,8 @@ export interface Caller {
   readonly agentId: AgentId;
   readonly callId: CallId;
   readonly signal: AbortSignal;
-  /** Set if the program starts the subagent itself, without a call. */
-  readonly by?: "program" | undefined;
+  /** Set if no call starts the subagent. */
+  readonly by?: SpawnSpec["by"];
 }
 
 /** Limits that a fork has in addition to its parent's. */

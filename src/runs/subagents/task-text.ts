@@ -116,7 +116,8 @@ export function noticeText(ended: readonly SubagentResult[]): string {
     const summary = `${escapeTags(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
     return `<task_notification${attributes}>\n${summary}\n${why}${escapeTags(boundReport(run, room))}\n${trailer(run)}${advice(run)}\n</task_notification>`;
   });
-  return `[From the runtime, not from the user: ${plural(ended.length, "background agent")} ended.]\n${notices.join("\n")}`;
+  const what = ended.some(({ inBackground }) => inBackground) ? "background agent" : "agent";
+  return `[From the runtime, not from the user: ${plural(ended.length, what)} ended.]\n${notices.join("\n")}`;
 }
 
 /** Returns a run's report, cut to a maximum length, with a note on where to read the rest. */

@@ -126,9 +126,13 @@ function suggestions({ kind, text }: Word, { commands, agents, files }: Completi
     const isComplete = named.length === 1 && named[0]?.text === query;
     return isComplete ? [] : named.map((each) => ({ ...each, text: `/${each.text}` }));
   }
-  const named = agents().filter(({ text: name }) => name.toLowerCase().startsWith(query));
+  const prefix = query.startsWith("agent-") ? "agent-" : "";
+  const named = agents().filter(({ text: name }) => name.toLowerCase().startsWith(query.slice(prefix.length)));
   const paths = bestFiles(files(), query);
-  return [...named.map((each) => ({ ...each, text: `@${each.text}` })), ...paths.map((path) => ({ text: `@${path}` }))];
+  return [
+    ...named.map((each) => ({ ...each, text: `@${prefix}${each.text}` })),
+    ...paths.map((path) => ({ text: `@${path}` })),
+  ];
 }
 
 const MAX_FILES = 50;

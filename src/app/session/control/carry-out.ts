@@ -213,7 +213,7 @@ export function createCommands(options: CommandOptions, onWoken: (promptId: Prom
     if (!("agentId" in found)) return found;
     const label = labelOf(found);
     if (found.running === undefined) return refused(`${label} is not running.`);
-    const parent = reportsTo(found);
+    const parent = found.running.background ? reportsTo(found) : undefined;
     if (parent !== undefined && (await parent.endWait(found)))
       return done(
         `${capitalized(nameOf(parent))} is no longer waiting for ${label}, which continues in the background.`,
