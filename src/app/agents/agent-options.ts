@@ -31,6 +31,7 @@ type SameInFiles =
   | "contextTokens"
   | "budget"
   | "acceptance"
+  | "outputSchema"
   | "color"
   | "background"
   | "memory"

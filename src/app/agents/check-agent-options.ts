@@ -61,6 +61,7 @@ const types: OptionTypes<AgentOptions> = {
   contextTokens: optional(aCount),
   budget: optional(anObject),
   acceptance: optional(aString),
+  outputSchema: optional(anObject),
   color: optional(aString),
   background: optional(aBoolean),
   memory: optional(oneOf(["user", "project", "local"])),

@@ -9,9 +9,13 @@ export interface StructuredOutput extends OutputCheck {
   readonly value: unknown;
 }
 
-/** Reads the schema for an answer. Throws a `UserError` if it can't be used. */
-export function createStructuredOutput(schema: Schema, json?: JsonSchema): StructuredOutput {
-  const read = readUserSchema({ schema, json, what: "The output option", option: "outputSchema" });
+/** Reads the schema for an answer. `what` begins messages about it. Throws a `UserError` if it can't be used. */
+export function createStructuredOutput(
+  schema: Schema,
+  json?: JsonSchema,
+  what = "The output option",
+): StructuredOutput {
+  const read = readUserSchema({ schema, json, what, option: "outputSchema" });
   let value: unknown;
   return {
     instruction: `Your last message must contain only JSON that matches this JSON Schema, without any other text: ${JSON.stringify(read.json)}`,

@@ -1,4 +1,5 @@
 import { relative } from "node:path";
+import { describeError } from "../../lib/index.ts";
 import { namesOfModel, providerBelow } from "../../model/index.ts";
 import type { McpConnection, WorkerSession } from "../../ports/index.ts";
 import type { AgentDefinition, AgentId } from "../../protocol/index.ts";
@@ -8,6 +9,7 @@ import type { SessionContext } from "../opening/session-context.ts";
 import type { SessionHooks } from "../opening/session-hooks.ts";
 import type { SessionServers } from "../opening/session-servers.ts";
 import type { SessionTools } from "../opening/session-tools.ts";
+import { createStructuredOutput } from "../schemas/structured-output.ts";
 import { chooseModel } from "../settings/choose-model.ts";
 import { mayBackground, type TaskToolOf, withTaskTool } from "./delegation.ts";
 
@@ -55,6 +57,14 @@ export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
     connect: (uses, client) => servers.connect(uses, client),
     openCopy: (agentId, definition, cwd) => openCopy(parts, { agentId, definition, cwd }),
     hooksFor: async (definition) => hooks.forAgent(definition),
+    checkOutput: (schema) => {
+      try {
+        // The validator adds properties to a schema, but definitions are frozen.
+        return { ok: true, check: createStructuredOutput(structuredClone(schema), undefined, "The output schema") };
+      } catch (error) {
+        return { ok: false, message: describeError(error) };
+      }
+    },
   };
 }
 

@@ -16,6 +16,7 @@ const agentFields = {
   contextTokens: [],
   budget: [],
   acceptance: [],
+  outputSchema: [],
   color: [],
   background: ["isBackground"],
   memory: [],

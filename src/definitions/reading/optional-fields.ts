@@ -1,4 +1,4 @@
-import { misspelledName } from "../../lib/index.ts";
+import { isRecord, misspelledName } from "../../lib/index.ts";
 import {
   type AgentBudget,
   type AgentColor,
@@ -40,6 +40,7 @@ export const optionalFields: Partial<Record<AgentField, OptionalReader>> = {
   contextTokens: (reader) => readCount(reader, "contextTokens"),
   budget: readBudget,
   acceptance: (reader) => readText(reader, "acceptance"),
+  outputSchema: readSchema,
   color: readColor,
   background: (reader) => readBoolean(reader, "background"),
   memory: (reader) => readChoice(reader, { name: "memory", values: ["user", "project", "local"] }),
@@ -97,6 +98,15 @@ function readColor(reader: AgentFieldReader): AgentColor | undefined {
     message: `The color "${text.slice(0, 40)}" is unknown, so the agent is shown without a color. Use ${list}.`,
     fix: meant === undefined ? undefined : `Did you mean "${meant}"?`,
   });
+  return undefined;
+}
+
+/** Reads a JSON Schema, which is checked when the agent starts. */
+function readSchema(reader: AgentFieldReader): JsonObject | undefined {
+  const field = reader.get("outputSchema");
+  if (field === undefined || isEmpty(field)) return undefined;
+  if (isRecord(field.value)) return field.value as JsonObject;
+  wrongType(reader, field, "a JSON Schema");
   return undefined;
 }
 

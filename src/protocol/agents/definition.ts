@@ -1,5 +1,5 @@
 import type { HookEntry } from "../hooks/hook.ts";
-import type { JsonObject } from "../json.ts";
+import type { JsonObject, JsonSchema } from "../json.ts";
 import type { Effort } from "../model/head.ts";
 import type { Effect, PermissionMode } from "../permissions/permission.ts";
 
@@ -66,6 +66,8 @@ export interface AgentDefinition {
   readonly budget?: AgentBudget | undefined;
   /** Command that must succeed for the work to be accepted. */
   readonly acceptance?: string | undefined;
+  /** JSON Schema of the agent's report when it works as a subagent. */
+  readonly outputSchema?: JsonSchema | undefined;
   /** Color in which the agent is shown. */
   readonly color?: AgentColor | undefined;
   readonly background?: boolean | undefined;

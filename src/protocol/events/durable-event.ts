@@ -3,6 +3,7 @@ import type { ToldEnvironment } from "../agents/environment.ts";
 import type { ForkOrigin } from "../agents/fork.ts";
 import type { HookEvent, HookRecord } from "../hooks/hook.ts";
 import type { AgentId, CallId, LineId, PromptId, RunId, SessionId } from "../ids.ts";
+import type { JsonSchema } from "../json.ts";
 import type { AssistantBlock, AssistantMessage, UserBlock } from "../model/message.ts";
 import type { ModelError, StopReason } from "../model/model-outcome.ts";
 import type { Prices, ReservedSpend, Usage } from "../model/usage.ts";
@@ -89,6 +90,8 @@ export type DurableEvent =
       readonly continues?: { readonly turns: number } | undefined;
       /** Command that must succeed for a subagent's work to be accepted. */
       readonly acceptance?: string | undefined;
+      /** JSON Schema of a subagent's report. */
+      readonly outputSchema?: JsonSchema | undefined;
       /** Set if work that changes files must be verified before the run succeeds. */
       readonly verifies?: true | undefined;
       /** Prices of the model when the run started. Absent if unknown. */

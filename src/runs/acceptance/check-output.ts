@@ -18,7 +18,7 @@ export async function checkOutput(host: RunHost, output: OutputCheck): Promise<C
   if (problem === undefined) return { kind: "valid" };
   const { corrections = 0 } = host;
   if (run === undefined || turnsLeft(run) === 0 || corrections >= MOST_CORRECTIONS) {
-    const message = `The answer does not match the schema in the \`output\` option: ${problem} The answer itself is in the text of the result.`;
+    const message = `The answer does not match its schema: ${problem} The answer itself is in the text of the result.`;
     return { kind: "invalid", ending: { reason: "invalid_output", message } };
   }
   host.corrections = corrections + 1;

@@ -101,6 +101,7 @@ function runStarted(host: RunHost, mode: PermissionMode): EventOf<"run.started">
     permissionMode: mode,
     ...turnLimit(host),
     acceptance: subagent && request.acceptance?.commands[0],
+    outputSchema: subagent && request.output?.schema,
     verifies: request.verify === "auto" || undefined,
     prices,
     // The offline model has no window.

@@ -266,7 +266,7 @@ export class Dispatcher implements Retinue {
       ]);
     }
     const subagent = this.registry.add(resolved);
-    this.launch(subagent, { prepared, parent, thread, prompt: first.prompt, output: request.output });
+    this.launch(subagent, { prepared, parent, thread, prompt: first.prompt });
     return subagent;
   }
 
@@ -429,11 +429,12 @@ export class Dispatcher implements Retinue {
     const thread = subagent.restored ?? new Thread(agentId, this.options.journal);
     if (!subagent.restored) await thread.restore(this.options);
     if (thread.past === "lost") return refuse(lostPast(subagent));
-    const acceptance = terms.acceptance ?? (options.how === "continued" ? subagent.acceptance : undefined);
+    const kept: Partial<RunTerms> = options.how === "continued" ? subagent : {};
+    const { acceptance = kept.acceptance, outputSchema = kept.outputSchema } = terms;
     const prepared = await this.options.prepare({
       spec: subagent,
       // A fork's limits are already part of its recorded policy.
-      terms: { ...terms, acceptance, fork: undefined },
+      terms: { ...terms, acceptance, outputSchema, fork: undefined },
       keptModel: subagent.model,
       parent,
       signal,
@@ -459,7 +460,7 @@ export class Dispatcher implements Retinue {
 
   private launch(
     subagent: Subagent,
-    options: Pick<LaunchOptions, "prepared" | "parent" | "thread" | "prompt" | "promptId" | "spent" | "output">,
+    options: Pick<LaunchOptions, "prepared" | "parent" | "thread" | "prompt" | "promptId" | "spent">,
   ): void {
     const { shared, journal } = this.options;
     launch(subagent, { ...options, shared, journal, retinue: this, registry: this.registry });

@@ -3,7 +3,6 @@ import { createDeferred } from "../../lib/index.ts";
 import type { Journal } from "../../ports/index.ts";
 import { type DurableEvent, MAIN_AGENT, type PromptId, type RunResult, type RunUpdate } from "../../protocol/index.ts";
 import type { BudgetSpent } from "../budget/budget.ts";
-import type { OutputCheck } from "../host/output-check.ts";
 import type { Acceptance, LiveAgent, Retinue, RunServices } from "../host/run-host.ts";
 import { startRun } from "../host/start-run.ts";
 import type { Thread } from "../thread/thread.ts";
@@ -24,7 +23,6 @@ export interface LaunchOptions {
   readonly promptId?: PromptId | undefined;
   /** Amounts that the subagent spent in earlier runs, if it has its own budget. */
   readonly spent?: BudgetSpent | undefined;
-  readonly output?: OutputCheck | undefined;
   readonly parent: LiveAgent;
   readonly shared: SharedServices;
   readonly retinue: Retinue;
@@ -47,6 +45,7 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
     policy,
     inBackground: background,
     acceptance: prepared.acceptance,
+    outputSchema: prepared.output?.schema,
     model: requested ?? undefined,
   });
   const path = registry.pathTo(subagent);
@@ -68,7 +67,7 @@ export function launch(subagent: Subagent, options: LaunchOptions): void {
     from: promptId === undefined ? "agent" : "person",
     waits: true,
     acceptance: acceptanceOf(prepared, parent),
-    output: options.output,
+    output: prepared.output,
     subagent: { spec: specOf(subagent), background, path, tools, policy, notices, onUpdate },
   });
   const done = run.result.then(async (end): Promise<SubagentResult> => {

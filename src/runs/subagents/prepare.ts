@@ -16,6 +16,7 @@ import {
   type AgentId,
   FORK_TYPE,
   type Head,
+  type JsonSchema,
   type McpServerUse,
   type Policy,
   type Settings,
@@ -23,6 +24,7 @@ import {
   type ToolDeclaration,
 } from "../../protocol/index.ts";
 import { type ClockLimits, clockLimits } from "../host/clock-limits.ts";
+import type { OutputCheck } from "../host/output-check.ts";
 import { type AvailableAgent, type AvailableAgents, policyForProgram, unknownAgentType } from "./available-agents.ts";
 import type { Prepare, PreparedAgent, PrepareRequest, Refusal } from "./prepared-agent.ts";
 import type { RunTerms } from "./subagent.ts";
@@ -68,13 +70,15 @@ export interface SubagentPorts {
   ): Promise<{ readonly ok: true; readonly copy: WorkingCopy } | Refusal>;
   /** Returns the session's hooks combined with those of a definition. */
   hooksFor(definition: AgentDefinition): Promise<Hooks | undefined>;
+  /** Returns the check for a report with this JSON Schema. */
+  checkOutput(schema: JsonSchema): { readonly ok: true; readonly check: OutputCheck } | Refusal;
 }
 
 /** Creates the function that prepares subagents from their definition, call and parent. */
 export function createPrepare(ports: SubagentPorts): Prepare {
   const resolve = createResolver(ports.withTaskTool);
   return async (request) => {
-    if (request.forkHead) return prepareFork(request, request.forkHead, ports);
+    if (request.forkHead) return withOutput(prepareFork(request, request.forkHead, ports), request.terms, ports);
     return prepareDefined(request, ports, resolve);
   };
 }
@@ -97,6 +101,18 @@ export function createResolver(withTaskTool: SubagentPorts["withTaskTool"] = (ag
     known.set(request.definition.name, { asked, resolution });
     return resolution;
   };
+}
+
+/** Adds the check of the report's form that the program, the call or the definition requests, in this order. */
+function withOutput(
+  prepared: PreparedAgent | Refusal,
+  { output, outputSchema }: Pick<RunTerms, "output" | "outputSchema">,
+  { checkOutput }: Pick<SubagentPorts, "checkOutput">,
+): PreparedAgent | Refusal {
+  if (!prepared.ok) return prepared;
+  if (output !== undefined || outputSchema === undefined) return { ...prepared, output };
+  const made = checkOutput(outputSchema);
+  return made.ok ? { ...prepared, output: made.check } : made;
 }
 
 async function prepareDefined(
@@ -133,7 +149,9 @@ async function prepareDefined(
     await own.release();
     return copy?.leave();
   };
-  const prepared = assemble(request, { found, background, copy, root, own, ports, resolve, release });
+  const assembled = assemble(request, { found, background, copy, root, own, ports, resolve, release });
+  const { output, outputSchema = definition.outputSchema } = terms;
+  const prepared = withOutput(assembled, { output, outputSchema }, ports);
   if (!prepared.ok) {
     await release();
     return prepared;

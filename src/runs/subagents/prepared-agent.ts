@@ -12,6 +12,7 @@ import type {
   ToolReport,
 } from "../../protocol/index.ts";
 import type { ClockLimits } from "../host/clock-limits.ts";
+import type { OutputCheck } from "../host/output-check.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import type { RunTerms } from "./subagent.ts";
 
@@ -56,6 +57,8 @@ export interface PreparedAgent {
   readonly inherits?: ForkOrigin["kind"] | undefined;
   /** Command that must succeed for the work to be accepted. */
   readonly acceptance?: string | undefined;
+  /** Form that the report must have. */
+  readonly output?: OutputCheck | undefined;
   readonly notices: readonly string[];
   /** This agent's hooks. If absent, the session's hooks apply. */
   readonly hooks?: Hooks | undefined;

@@ -6,6 +6,7 @@ import {
   type Changes,
   type EndedNotice,
   type EventOf,
+  type JsonSchema,
   type KeptWorktree,
   type Line,
   noFacts,
@@ -36,6 +37,8 @@ export interface RunTerms {
   readonly fork?: ForkBounds | undefined;
   /** Checks the answer against a schema, if the program passed one. */
   readonly output?: OutputCheck | undefined;
+  /** JSON Schema of the report. Replaces the schema in the definition. */
+  readonly outputSchema?: JsonSchema | undefined;
 }
 
 /** A request to start a subagent: what the subagent is, and the terms of its first run. */
@@ -79,6 +82,8 @@ export interface Subagent extends SpawnSpec {
   model?: string | undefined;
   /** Command that must succeed for the newest run's work to be accepted. */
   acceptance?: string | undefined;
+  /** JSON Schema of the newest run's report. */
+  outputSchema?: JsonSchema | undefined;
   /** Whether the newest run worked in the background, or was moved there. */
   inBackground?: boolean | undefined;
   /** Policy of the newest run. */
@@ -169,13 +174,14 @@ export function readSubagent(lines: readonly Line[]): Subagent | undefined {
   const created = lines.find((line): line is Line & EventOf<"agent.created"> => line.type === "agent.created");
   const started = lines.findLast((line): line is Line & EventOf<"run.started"> => line.type === "run.started");
   if (created === undefined || started === undefined) return undefined;
-  const { runId, policy, requestedModel, acceptance } = started;
+  const { runId, policy, requestedModel, acceptance, outputSchema } = started;
   return {
     ...specOf(created),
     runId,
     model: requestedModel ?? undefined,
     policy,
     acceptance,
+    outputSchema,
     inBackground: wasInBackground(lines, started),
     worktree: worktreeOf(lines, runId),
     end: endOf(lines, runId),

@@ -1,5 +1,5 @@
 import type { DelegationList } from "../../definitions/index.ts";
-import { stripControls } from "../../lib/index.ts";
+import { isRecord, stripControls } from "../../lib/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
 import { FORK_TYPE, type JsonObject, type JsonSchema } from "../../protocol/index.ts";
 import type { ForkBounds, SpawnRequest } from "../subagents/subagent.ts";
@@ -59,6 +59,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             description:
               "Shell command that Retinue runs in the agent's directory when the agent reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more attempt. The report says whether the command passed in the end. Set it when a test can decide whether the work is done, and again when you resume the agent.",
           },
+          output_schema: { type: "object", description: "JSON Schema of the report." },
           ...(forks ? forkProperties : {}),
         },
         required: ["description", "prompt"],
@@ -117,6 +118,7 @@ export function readRequest(input: JsonObject, mayFork: boolean): SpawnRequest {
     maxTurns: typeof maxTurns === "number" ? maxTurns : undefined,
     isolation: input["isolation"] === "worktree" ? "worktree" : undefined,
     acceptance: textIn(input, "acceptance"),
+    outputSchema: isRecord(input["output_schema"]) ? (input["output_schema"] as JsonSchema) : undefined,
   };
 }
 
