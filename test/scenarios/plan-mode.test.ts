@@ -62,6 +62,19 @@ describe("plan mode", () => {
     expect(made(walked)).toBe(true);
   });
 
+  it.each([
+    ["both", {}, "Unless the change is small, let Explore find the code, then have Plan design the change. Then call"],
+    ["one", { settings: { permissions: { deny: ["Task(plan)"] } } }, "let Explore find the code. Then call"],
+    ["none", { disallowedTools: ["Task"] }, "change nothing. Then call"],
+    ["the compact profile's", { settings: { profile: "compact" } }, "let explore find the code. Then call"],
+  ] as const)("has the agents prepare the plan that the main agent can start: %s", async (_, options, text) => {
+    const { approvals } = person({ answer: "deny" });
+    const byUser = await walk({ MAIN: [done] }, { approvals, permissionMode: "plan", ...options });
+    expect(lastWords(byUser.model.requests("MAIN")[0])).toContain(text);
+    const byAgent = await walk({ MAIN: [{ calls: [enter] }, done] }, { approvals, ...options });
+    expect(resultsIn(byAgent.model.requests("MAIN")[1])[0]).toContain(text);
+  });
+
   it("continues if the plan is rejected, and the model is told why", async () => {
     const { approvals } = person({ answer: "deny", message: "Name the tests first." });
     const steps = [{ calls: [leave] }, { calls: [write] }, done];

@@ -1,5 +1,6 @@
 import { dropsDontAsk, type ResolvedAgent, stricter } from "../../agents/index.ts";
-import type { DurableEvent, PermissionMode, Policy } from "../../protocol/index.ts";
+import { type DurableEvent, isSameAgent, type PermissionMode, type Policy } from "../../protocol/index.ts";
+import { offeredTo } from "../subagents/available-agents.ts";
 import type { PlanSwitch, RunHost } from "./run-host.ts";
 
 /**
@@ -80,14 +81,24 @@ export function planEvents(plan: PlanSwitch, agent: ResolvedAgent): readonly Dur
       { type: "plan.left", by: "person" },
       { type: "context.added", cause: "plan", text: "[Plan mode is off. You can make changes again.]" },
     ];
-  const end = agent.policy.pool.includes("ExitPlanMode")
-    ? "Then call ExitPlanMode with your plan, and carry it out once it is approved."
-    : "Your answer is the plan: what you would change, where, and how to verify it.";
-  const text = `[Plan mode is on: read whatever you need, but change nothing. ${end}]`;
   return [
     { type: "plan.entered", by: "person", afterPlan: plan.afterPlan },
-    { type: "context.added", cause: "plan", text },
+    { type: "context.added", cause: "plan", text: `[${planModeText(agent)}]` },
   ];
+}
+
+/** Tells an agent what to do in plan mode, and which of the agents that it can start help with that. */
+export function planModeText(agent: ResolvedAgent): string {
+  const { pool } = agent.policy;
+  const offered = pool.includes("Task") ? offeredTo(agent, ["Explore", "Plan"]) : [];
+  const find = (name: string): string | undefined => offered.find((each) => isSameAgent(each, name));
+  const [explore, plan] = [find("Explore"), find("Plan")];
+  const steps = [explore && `let ${explore} find the code`, plan && `have ${plan} design the change`].filter(Boolean);
+  const how = steps.length === 0 ? "" : ` Unless the change is small, ${steps.join(", then ")}.`;
+  const end = pool.includes("ExitPlanMode")
+    ? "Then call ExitPlanMode with your plan, and carry it out once it is approved."
+    : "Your answer is the plan: what you would change, where, and how to verify it.";
+  return `Plan mode is on: read whatever you need, but change nothing.${how} ${end}`;
 }
 
 function once(change: PolicyChange): PolicyChange {

@@ -1,3 +1,4 @@
+import type { ResolvedAgent } from "../../agents/index.ts";
 import { createId, newAgentId, newRunId } from "../../lib/index.ts";
 import { findCall, type LoopState } from "../../loop/index.ts";
 import type { Journal } from "../../ports/index.ts";
@@ -135,9 +136,9 @@ export class Dispatcher implements Retinue {
     this.policies.prompted();
   }
 
-  /** Enters plan mode for the main agent, which has called EnterPlanMode. */
-  async enterPlan(): Promise<void> {
-    await this.recordMain([this.policies.enteredByAgent()]);
+  /** Enters plan mode for the main agent, which has called EnterPlanMode. Returns the main agent. */
+  async enterPlan(): Promise<ResolvedAgent> {
+    return this.recordMain([this.policies.enteredByAgent()]);
   }
 
   /** Leaves plan mode for the main agent, whose plan was approved. Returns the permission mode that follows. */
@@ -147,10 +148,11 @@ export class Dispatcher implements Retinue {
     return afterPlan;
   }
 
-  private async recordMain(events: readonly DurableEvent[]): Promise<void> {
+  private async recordMain(events: readonly DurableEvent[]): Promise<ResolvedAgent> {
     const main = this.registry.live.get(MAIN_AGENT);
     if (main === undefined) throw new Error("the main agent called a tool, but has no active run");
     await main.record(events);
+    return main.agent;
   }
 
   /** Sets the main agent's mode, which also limits the agents below it. */

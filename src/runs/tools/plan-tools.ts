@@ -1,5 +1,6 @@
 import type { Tool, ToolOutput, ToolSpec } from "../../ports/index.ts";
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
+import { planModeText } from "../host/plan-mode.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 
 const traits = { parallel: false, effects: false };
@@ -10,7 +11,7 @@ export const planSpecs: readonly ToolSpec[] = [
     declaration: {
       name: "EnterPlanMode",
       description:
-        "Starts plan mode. Until the user has approved a plan, you only read and search, and Bash runs only commands that are known to change nothing. This applies to your subagents too. Use it before work that is large, is hard to undo or has several possible designs, so that the user can correct the direction first. Do not use it for small or clearly described changes. For a complex change, let the Plan agent prepare the plan.",
+        "Starts plan mode. Until the user has approved a plan, you only read and search, and Bash runs only commands that are known to change nothing. This applies to your subagents too. Use it before work that is large, is hard to undo or has several possible designs, so that the user can correct the direction first. Do not use it for small or clearly described changes.",
       inputSchema: { type: "object", properties: {} },
     },
     traits,
@@ -43,10 +44,7 @@ export function createEnterPlanMode(dispatcher: Dispatcher, spec: ToolSpec): Too
     run: async (_, { agentId }) => {
       const refusal = refusalFor("EnterPlanMode", agentId, dispatcher.isPlanning ? "Plan mode is already on." : "");
       if (refusal) return refusal;
-      await dispatcher.enterPlan();
-      return {
-        content: "Plan mode is on: read whatever you need, but change nothing. Then call ExitPlanMode with your plan.",
-      };
+      return { content: planModeText(await dispatcher.enterPlan()) };
     },
   };
 }
