@@ -73,6 +73,18 @@ describe("a skill with context: fork", () => {
     expect(lines).toContainEqual(expect.objectContaining({ type: "run.started", requestedModel: "haiku" }));
   });
 
+  it("works in the background if it says so, unless background work is off", async () => {
+    const fields = "context: fork\nbackground: true\n";
+    const parts = { MAIN: [...inMain, done], "Skill audit": [{ text: "The cart is sound." }] };
+    const { model, updates } = await use(parts, { fields });
+    expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(/^Agent a\w+ is running in the background/);
+    expect(updates).toContainEqual(expect.objectContaining({ type: "notices.delivered" }));
+    expect(JSON.stringify(model.requests("MAIN").at(-1))).toContain("The cart is sound.");
+    const settings = { subagents: { background: false } };
+    const waited = await use({ ...parts, MAIN: inMain }, { fields, settings });
+    expect(resultsIn(waited.model.requests("MAIN")[1])[0]).toContain("The cart is sound.");
+  });
+
   it("reports the nearest agent names if its own agent does not exist", async () => {
     const { model } = await use({ MAIN: inMain }, { fields: "context: fork\nagent: Explor\n" });
     expect(resultsIn(model.requests("MAIN")[1])[0]).toContain('There is no agent "Explor". Did you mean Explore?');
@@ -82,10 +94,11 @@ describe("a skill with context: fork", () => {
     ["deny", "Task(Explore)", /Task\(Explore\)/],
     ["ask", "Task(Explore)", /Task\(Explore\) requires approval/],
     ["ask", "Task", /Task requires approval/],
+    ["deny", "Task(run_in_background:true)", /Task\(run_in_background:true\)/],
   ] as const)("does not run with the %s rule %s", async (effect, rule, text) => {
     const { model, updates } = await use(
       { MAIN: inMain },
-      { fields: "context: fork\nagent: Explore\n", settings: { permissions: { [effect]: [rule] } } },
+      { fields: "context: fork\nagent: Explore\nbackground: true\n", settings: { permissions: { [effect]: [rule] } } },
     );
     expect(resultsIn(model.requests("MAIN")[1])[0]).toMatch(text);
     expect(updates.map(({ type }) => type)).not.toContain("agent.spawned");

@@ -2,7 +2,7 @@ import path from "node:path";
 import type { Diagnostic, JsonObject, SkillDefinition, SkillFork } from "../../protocol/index.ts";
 import { type SkillField, skillFieldNames } from "./field-names.ts";
 import { type Field, FieldReader } from "./field-reader.ts";
-import { booleanOf, describe, readText } from "./field-values.ts";
+import { booleanOf, describe, readBoolean, readText } from "./field-values.ts";
 import type { DefinitionFile } from "./read-agent.ts";
 import { readFrontmatter } from "./read-frontmatter.ts";
 import { hasControls, readToolList } from "./tool-list.ts";
@@ -121,7 +121,8 @@ function readFork(reader: FieldReader<SkillField>): SkillFork | undefined {
   const context = reader.get("context")?.value;
   if (typeof context !== "string" || context.trim().toLowerCase() !== "fork") return undefined;
   const agent = readText(reader, "agent")?.trim() || "general-purpose";
-  return { agent, model: readText(reader, "model")?.trim() || undefined };
+  const model = readText(reader, "model")?.trim() || undefined;
+  return { agent, model, background: readBoolean(reader, "background") };
 }
 
 const unused = [
@@ -136,7 +137,7 @@ const unused = [
   "shell",
 ] as const satisfies readonly SkillField[];
 
-const usedByForks: ReadonlySet<SkillField> = new Set(["context", "agent", "model"]);
+const usedByForks: ReadonlySet<SkillField> = new Set(["context", "agent", "model", "background"]);
 
 /** Reports fields that have no effect, because a skill is only text for the agent that loads or runs it. */
 function reportUnused(reader: FieldReader<SkillField>, fork: SkillFork | undefined): void {

@@ -106,6 +106,8 @@ export interface SkillFork {
   /** Type of the subagent. */
   readonly agent: string;
   readonly model?: string | undefined;
+  /** Whether the subagent works in the background. */
+  readonly background?: boolean | undefined;
 }
 
 /** Alternative names of built-in agents. */

@@ -36,8 +36,8 @@ export function delegationTools(dispatcher: Dispatcher, specs: readonly ToolSpec
 export function createSkillRunner(dispatcher: Dispatcher): SkillRunner {
   return {
     limits: waitingLimits,
-    run: ({ name, prompt, fork: { agent, model } }, context) =>
-      startForTool(dispatcher, { description: `Skill ${name}`, prompt, agent, model }, context),
+    run: ({ name, prompt, fork }, context) =>
+      startForTool(dispatcher, { description: `Skill ${name}`, prompt, ...fork }, context),
   };
 }
 
@@ -79,28 +79,32 @@ interface StartForTool {
   readonly prompt: string;
   readonly agent: string;
   readonly model?: string | undefined;
+  readonly background?: boolean | undefined;
 }
 
 /**
- * Starts an agent for a tool other than Task, in the same way as Task does, and waits for its report. Returns undefined
- * if the calling agent can't start agents.
+ * Starts an agent for a tool other than Task, in the same way as Task does, and waits for its report unless it works in
+ * the background. Returns undefined if the calling agent can't start agents.
  */
 async function startForTool(
   dispatcher: Dispatcher,
-  { description, prompt, agent, model }: StartForTool,
+  { description, prompt, agent, model, background }: StartForTool,
   context: ToolContext,
 ): Promise<ToolOutput | undefined> {
   const { agentId, callId } = context;
   const live = dispatcher.registry.live.get(agentId);
   // The main agent may delegate in general, but its pool may lack Task.
   if (!live?.agent.policy.pool.includes("Task") || !dispatcher.mayDelegate(agentId)) return undefined;
-  const input = { description, prompt, subagent_type: agent, ...(model === undefined ? {} : { model }) };
+  const input = {
+    ...{ description, prompt, subagent_type: agent },
+    ...(model === undefined ? {} : { model }),
+    ...(background === true ? { run_in_background: true } : {}),
+  };
   // A hook for Task applies to every way of starting an agent.
   const outcome = await live.beforeCall({ tool_name: "Task", tool_input: input, tool_use_id: callId });
   if (outcome?.decision === "deny" || outcome?.decision === "ask") {
     const what = outcome.decision === "deny" ? "A hook denied this call" : "A hook requires approval for Task";
     return refused(agent, `${what}${outcome.reason === undefined ? "." : `: ${outcome.reason}`}`);
   }
-  const request = { ...readRequest(outcome?.input ?? input, false), background: false };
-  return startAgent(dispatcher, { request, context });
+  return startAgent(dispatcher, { request: readRequest(outcome?.input ?? input, false), context });
 }

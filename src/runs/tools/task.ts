@@ -71,7 +71,7 @@ export async function startAgent(
   if (invisible.test(name))
     return refused(agentType, "name contains control or invisible characters. Use letters, digits, dashes and spaces.");
   const { models } = await dispatcher.wanted(request, context.agentId);
-  const denial = await denialOf(namesOf(agentType, dispatcher.offered()), { judged, context, models });
+  const denial = await denialOf(namesOf(agentType, dispatcher.offered()), { judged, context, request, models });
   if (denial !== undefined) return refused(agentType, denial);
   const outcome = await dispatcher.spawn(request, context);
   return outputOf(outcome, { request, maxCharacters: reportLength(dispatcher, context) });
@@ -166,11 +166,14 @@ async function denialOf(
   {
     judged,
     context,
+    request,
     models,
-  }: Pick<AgentStart, "judged" | "context"> & { readonly models?: readonly string[] | undefined },
+  }: Pick<AgentStart, "judged" | "context"> &
+    Partial<Pick<AgentStart, "request">> & { readonly models?: readonly string[] | undefined },
 ): Promise<string | undefined> {
+  const parameters = request?.background === true ? { run_in_background: "true" } : undefined;
   for (const agentType of names.filter((name) => judged === undefined || !isSameAgent(name, judged))) {
-    const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType, models });
+    const { effect, rule, reason } = await context.authorize({ kind: "agent", agentType, parameters, models });
     if (effect === "deny") return reason;
     // If the decision on the call was made for an agent type, rules about the whole tool have already been applied.
     if (effect === "ask" && (judged === undefined || rule.includes("(")))
