@@ -107,8 +107,9 @@ describe("rule files that change during a run", () => {
   it.each([{ approved: true }, { trust: true }])("keep what they granted when the session began: %o", async (begun) => {
     const files = { [PROJECT]: allowWriting, [USER]: "{}" };
     const changes = { 1: { [USER]: denyReading } };
-    const { outcomes } = await begin([write, write, read, done], changes, { ...begun, files });
+    const { outcomes, told } = await begin([write, write, read, done], changes, { ...begun, files });
     expect(outcomes).toEqual(["ok", "ok", "denied"]);
+    expect(told).toEqual([expect.stringMatching(/^The permission rules in the settings have changed\./)]);
   });
 
   it("lose what they granted if the grant is removed", async () => {

@@ -22,15 +22,14 @@ export function createLiveRules(
 
   const load = (trust: boolean): Promise<ProjectSettings> => worker.settings({ trust, file: settingsFile });
   const read = async (isTrusting: boolean): Promise<readonly Rule[]> => {
-    const strict = await load(false);
-    report([...strict.problems, ...strict.notices]);
-    if (strict.problems.length > 0) return now;
-    const fromFiles = strict.rules.filter(isFromFile);
+    const loaded = await load(isTrusting);
+    report([...loaded.problems, ...loaded.notices]);
+    if (loaded.problems.length > 0) return now;
+    const fromFiles = loaded.rules.filter(isFromFile);
     if (!isTrusting) return fromFiles;
     // The user trusted the project's files for this session as they were when it was opened.
-    const known = new Set([...openedKeys, ...fromFiles.map(keyOf)]);
-    const all = (await load(true)).rules.filter(isFromFile);
-    return all.filter((rule) => rule.effect !== "allow" || rule.scope === "user" || known.has(keyOf(rule)));
+    const known = new Set([...openedKeys, ...(await load(false)).rules.map(keyOf)]);
+    return fromFiles.filter((rule) => rule.effect !== "allow" || rule.scope === "user" || known.has(keyOf(rule)));
   };
   const report = (messages: readonly string[]): void => {
     for (const message of messages) if (!told.has(message)) onTrouble?.(message);

@@ -68,9 +68,12 @@ async function start(host: RunHost, { agentType, task }: Mention): Promise<reado
   const started = await services.retinue?.startWithoutCall("person", request, outlet.signal);
   if (started === undefined || "status" in started) return refused(agentType, started?.message ?? "");
   const { agentId, runId, running } = started;
-  outlet.signal.addEventListener("abort", () => {
+  const onAbort = (): void => {
     if (running?.background === false) running.run.stop(outlet.cause() === "parked" ? "parked" : "interrupted");
-  });
+  };
+  outlet.signal.addEventListener("abort", onAbort);
+  if (outlet.signal.aborted) onAbort();
+  void running?.done.finally(() => outlet.signal.removeEventListener("abort", onAbort));
   void running?.detached.promise.then(() => host.endWait({ agentId, runId }));
   const text = `[The user's mention has started the agent "${started.agentType}" (${agentId}) with this task. Its report arrives in a notice. Do not start it again for this task.]`;
   return [{ type: "context.added", cause: "agents", text }];
