@@ -44,6 +44,7 @@ export {
   checkSchema,
   coerceInput,
   describeProblems,
+  type Schema,
   type SchemaProblem,
 } from "./json/schema.ts";
 export { bareHost, belongsTo, checkUrl } from "./network/check-url.ts";

@@ -1,5 +1,8 @@
 import { type Connection, ConnectionLost } from "./connection.ts";
 
+/** Returns what is wrong with an answer; undefined if it can be used. */
+type AnswerCheck = (method: string, answer: unknown) => string | undefined;
+
 /**
  * A peer that can be reached through successive connections. Requests wait while there is no connection, and are sent
  * again if their connection ends, so all requests must be idempotent.
@@ -8,6 +11,11 @@ export class Link {
   private connection: Connection | undefined;
   private ended: { readonly reason: unknown } | undefined;
   private readonly waiting = new Set<() => void>();
+  private readonly problemOf: AnswerCheck;
+
+  constructor(problemOf: AnswerCheck = () => undefined) {
+    this.problemOf = problemOf;
+  }
 
   /** Replaces the connection. The connection is undefined while the peer can't be reached. */
   use(connection: Connection | undefined): void {
@@ -30,7 +38,10 @@ export class Link {
         continue;
       }
       try {
-        return (await connection.request(method, parameters, signal)) as Result;
+        const answer = await connection.request(method, parameters, signal);
+        const problem = this.problemOf(method, answer);
+        if (problem !== undefined) throw new Error(problem);
+        return answer as Result;
       } catch (error) {
         if (!(error instanceof ConnectionLost)) throw error;
         if (this.connection === connection) this.connection = undefined;

@@ -23,6 +23,7 @@ import {
   textResult,
 } from "../protocol/index.ts";
 import type { Recalled } from "./call-ledger.ts";
+import { ownFacts, ownTraits } from "./check-answer.ts";
 import type { CallSlots } from "./call-slots.ts";
 import { plainText } from "./connection.ts";
 import type { Link } from "./link.ts";
@@ -140,7 +141,7 @@ export class RemoteSession {
   }
 
   onProgress(id: string, text: string): void {
-    this.progress.get(id)?.(text);
+    this.progress.get(id)?.(plainText(text));
   }
 
   onReport(message: string): void {
@@ -153,7 +154,7 @@ export class RemoteSession {
 
   private executor(ref: ExecutorRef, tools: readonly ToolSpec[]): ToolExecutor {
     const declarations = tools.map(({ declaration }) => declaration);
-    const traits = new Map(tools.map((tool) => [tool.declaration.name, tool.traits]));
+    const traits = new Map(tools.map((tool) => [tool.declaration.name, ownTraits(tool)]));
     const ask = <Result>(method: ExecutorMethod, ...given: readonly unknown[]) =>
       this.request<Result>(`executor/${method}`, { executor: ref, arguments: given });
     return {
@@ -185,7 +186,7 @@ export class RemoteSession {
     this.running.set(agentId, others + 1);
     this.progress.set(id, emit);
     try {
-      return await this.request<ToolResult>("execute", { id, executor, request }, signal);
+      return ownFacts(await this.request<ToolResult>("execute", { id, executor, request }, signal));
     } catch (error) {
       return await this.explain(error, call);
     } finally {

@@ -9,6 +9,7 @@ import type {
 } from "../ports/index.ts";
 import type { SessionId, ToolCall, WorkerInfo } from "../protocol/index.ts";
 import type { Recalled } from "./call-ledger.ts";
+import { answerProblem, recalledFacts } from "./check-answer.ts";
 import { CallSlots } from "./call-slots.ts";
 import type { Connection, Handlers } from "./connection.ts";
 import { Link } from "./link.ts";
@@ -61,7 +62,7 @@ export class WorkerRecord implements Handlers {
   private hello: Hello;
   private connection: Connection | undefined;
   private state: WorkerInfo["state"] = "lost";
-  private link = new Link();
+  private link = new Link(answerProblem);
   private grace: NodeJS.Timeout | undefined;
   private readonly slots = new CallSlots(CALLS_AT_ONCE);
   private readonly sessions = new Map<SessionId, RemoteSession>();
@@ -112,7 +113,7 @@ export class WorkerRecord implements Handlers {
     this.hello = hello;
     for (const { sessionId, lease } of hello.sessions)
       this.leases.set(sessionId, Math.max(lease, this.leases.get(sessionId) ?? 0));
-    if (isReturning) this.link = new Link();
+    if (isReturning) this.link = new Link(answerProblem);
     this.state = "connected";
     this.link.use(connection);
     void connection.closed.then((code) => this.onDisconnected(connection, code));
@@ -209,7 +210,7 @@ export class WorkerRecord implements Handlers {
   private async recall(sessionId: SessionId, call: ToolCall): Promise<Recalled> {
     const { signal } = this.recallingOf(sessionId);
     try {
-      return await this.link.request<Recalled>("recall", { sessionId, call }, signal);
+      return recalledFacts(await this.link.request<Recalled>("recall", { sessionId, call }, signal));
     } catch (error) {
       if (error instanceof WorkerLost) throw error;
       return "lost";

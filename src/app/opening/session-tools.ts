@@ -71,10 +71,14 @@ export function createSessionTools(options: SessionToolsOptions): SessionTools {
   ];
   const { results } = transcript;
   const server = createExecutor({ tools: [...builtIn, ...delegation, ...agentTools], absent, names: order, results });
+  const own = new Set(server.declarations().map(({ name }) => name));
   const texts = createTextExecutor(options);
   const addresses = { executor: texts, addressOf: addressesOfFiles(transcript.path) };
   const executorAt = (root: string): ToolExecutor => {
-    const executors = [server, texts, worker.executor(root), ...createCustomExecutor(options, root)] as const;
+    const tools = worker.executor(root);
+    // A worker's program may be another one, and must not take the place of the session's own tools.
+    const onWorker = { ...tools, declarations: () => tools.declarations().filter(({ name }) => !own.has(name)) };
+    const executors = [server, texts, onWorker, ...createCustomExecutor(options, root)] as const;
     return connection.addTo(combineExecutors({ executors, order, addresses }));
   };
   const wantsSearch = settings.search !== undefined && settings.search.engine !== "off";
