@@ -279,7 +279,7 @@ it("a message that is too large ends the worker's connection and nothing else", 
   const { server } = await startWithHub();
   const socket = await startSilent(server);
   const closed = once(socket, "close");
-  socket.send(`"${"x".repeat(33 * 1_024 * 1_024)}"`);
+  socket.send(JSON.stringify({ method: "progress", params: "x".repeat(33 * 1_024 * 1_024) }));
   expect((await closed)[0]).toBe(1009);
   await servesOthers(server);
   expect((await startSilent(server)).readyState).toBe(WebSocket.OPEN);
