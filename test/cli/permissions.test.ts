@@ -160,7 +160,7 @@ describe("retinue agents explain", () => {
       decision: { effect: "deny", rule: "Read(.env)", scope: "user", file },
     });
     expect((await explain(place, "tester", "Bash(make all)")).decision).toMatchObject({ effect: "allow" });
-    expect(await explain(place, "tester", "Bash(npm publish)")).toMatchObject({
+    expect(await explain(place, "tester", "Bash(npm run build)")).toMatchObject({
       decision: { effect: "ask", rule: "Bash", file: join(place.home, "permissions.jsonc") },
       unattended: { effect: "deny" },
     });

@@ -96,12 +96,10 @@ describe("with a depth of more than one", () => {
       },
       { settings: { subagents: { maxDepth: 2 } }, disallowedTools: ["Read(notes.txt)", "Bash(echo:*)"] },
     );
-    expect(seen.ended.map(({ name, result }) => `${name} ${result.outcome}`)).toEqual([
-      "Task denied",
-      "Read denied",
-      "Bash denied",
-      "Task ok",
-    ]);
+    const ended = seen.ended.map(({ name, result }) => `${name} ${result.outcome}`);
+    // The three calls of the grandchild end in any order.
+    expect(ended.slice(0, 3).sort()).toEqual(["Bash denied", "Read denied", "Task denied"]);
+    expect(ended.slice(3)).toEqual(["Task ok"]);
     expect(seen.started.map(({ tools }) => tools?.resolvedTools.includes("Task"))).toEqual([true, false]);
   });
 });
