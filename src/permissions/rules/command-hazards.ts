@@ -60,6 +60,7 @@ export function wildcardHazard(
     const hazard = isReader ? undefined : context.fileHazard?.(command, word);
     if (hazard !== undefined) return hazard;
     if (isPush && isForceful(word)) return "it could overwrite or delete branches in the remote repository";
+    if (name === "git" && /^\+/.test(word.text)) return "it could overwrite a branch";
     if (removers.has(name) && (/^[./]*$/.test(word.text) || (word.open !== undefined && !/^[^-]/.test(word.lead))))
       return `${name} would apply to a whole directory`;
   }

@@ -96,7 +96,7 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
       operands: "data read*",
       options: [
         "-n|--null-input -r|--raw-output -R|--raw-input -s|--slurp -c|--compact-output -C|--color-output -M|--monochrome-output",
-        "-S|--sort-keys -e|--exit-status -j|--join-output --tab --indent=data -f|--from-file=read^ -L|--library-path=settings",
+        "-S|--sort-keys -e|--exit-status -j|--join-output --tab --indent=data -L|--library-path=settings",
         "--slurpfile=data,read --rawfile=data,read --arg=data,data --argjson=data,data",
       ].join(" "),
       check: checkJq,
