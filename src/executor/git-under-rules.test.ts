@@ -112,7 +112,10 @@ describe("in a directory that is not trusted", () => {
   });
 
   it("reading needs no approval if the configuration names programs only for changes", async () => {
-    expect(await run("git log -3 && git status", [], { layers: onlyChanges })).toEqual({ outcome: "ok", hasRun: false });
+    expect(await run("git log -3 && git status", [], { layers: onlyChanges })).toEqual({
+      outcome: "ok",
+      hasRun: false,
+    });
     expect(await run("git diff", ["Bash(git:*)"], { layers: onlyChanges })).toEqual({ outcome: "ok", hasRun: false });
     const mixed = await run("git status && touch x", ["Bash(git:*)", "Bash(touch:*)"], { layers: onlyChanges });
     expect(mixed).toEqual({ outcome: "denied", hasRun: false });

@@ -232,14 +232,10 @@ function whyNotReadOnly(unit: CommandUnit, line: CommandLine): string | undefine
   if (doubt !== undefined) return doubt;
   if (programOf(command) === "git" && unit.wrappers.some(stripsEnvironment))
     return "git would run without the settings that keep it from running programs from the repository";
-  // If words that start a shell expand to file names, the shell's error messages can reveal these names.
-  const isListing = unit.wrappers.some(
-    (each) => shells.has(programOf(each)) && each.words.some(({ splits }) => splits),
-  );
   const { reads, unknown } = readsOf(command, analysis.loopWords, { sandboxed });
   const found = reads.map(({ shell }) => line.reads.get(readKey(shell)));
   // In a sandbox, the read-only profile hides files that must not be read.
-  if (!sandboxed && (isListing || unknown.length > 0 || found.includes(undefined)))
+  if (!sandboxed && (unknown.length > 0 || found.includes(undefined)))
     return "only the shell knows which files it would read";
   const open = found.flatMap((findings) => findings ?? []).find(({ effect }) => effect === "open");
   return open?.reason.replace(/\.$/, "");

@@ -82,15 +82,12 @@ const runners = new Set([
   "podman exec",
   "kubectl exec",
   "kubectl run",
-  "npm exec",
-  "npm x",
   "pnpm exec",
   "pnpm dlx",
   "yarn exec",
   "yarn dlx",
   "go run",
   "go generate",
-  "git config",
 ]);
 
 /** Programs that get no pattern because they delete, change privileges or run arbitrary code. */
