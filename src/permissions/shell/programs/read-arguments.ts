@@ -268,8 +268,10 @@ class ArgumentReader {
     this.unknown(`${shown(name)} is not a known option of ${this.name}`, index);
     const word = this.words[index]!;
     const equals = word.text.indexOf("=");
-    // Other letters in the word may be options too.
-    for (const letter of /^-(?!-)/.test(word.text) ? word.text.slice(1) : "") {
+    // Other letters in the word may be options too, unless the program has options of several letters: `go list -json`.
+    const { all } = optionsOf(this.spec);
+    const isCluster = /^-(?!-)/.test(word.text) && !all.some(({ names }) => names.some((each) => /^-\w\w/.test(each)));
+    for (const letter of isCluster ? word.text.slice(1) : "") {
       const option = optionsOf(this.spec).exact(`-${letter}`);
       if (option !== undefined && isHarmful(option)) this.does(option.does ?? option.role, index, `-${letter}`);
     }

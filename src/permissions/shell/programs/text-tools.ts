@@ -76,7 +76,8 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
     "uniq",
     {
       operands: "read write",
-      options: "-c|--count -d|--repeated -D -f=data -i|--ignore-case -s=data -u|--unique -w=data",
+      options:
+        "-c|--count -d|--repeated -D -f|--skip-fields=data -i|--ignore-case -s|--skip-chars=data -u|--unique -w|--check-chars=data",
     },
   ],
   [
