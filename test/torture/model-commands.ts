@@ -7,6 +7,7 @@ import {
   type ProgramSpec,
   type Role,
 } from "../../src/permissions/shell/programs/model.ts";
+import { listed } from "../../src/permissions/shell/read-only/short-list.ts";
 import type { Random } from "../reliability/work-script.ts";
 import { pick, times } from "./random-choice.ts";
 import { disguised, operandWord, roleWord } from "./shell-words.ts";
@@ -16,7 +17,7 @@ import { disguised, operandWord, roleWord } from "./shell-words.ts";
  * operands that fit the table, and some that do not.
  */
 export function modelCommand(random: Random, depth = 0): readonly string[] {
-  const [name, spec] = pick(random, random() < 0.2 ? gitOnly : random() < 0.2 ? wrapping : known);
+  const [name, spec] = pick(random, pick(random, [gitOnly, wrapping, short, known, known, known]));
   const program = random() < 0.05 ? `/usr/bin/${name}` : name;
   const special = random() < 0.9 ? specials[name] : undefined;
   if (special !== undefined) return [program, ...special(random, depth)];
@@ -267,6 +268,8 @@ const known: readonly Known[] = [
   ...Array.from({ length: 4 }, () => present.filter(([, spec]) => isHarmless(spec))).flat(),
 ];
 const gitOnly = present.filter(([name]) => name === "git");
+/** Programs that may run without a sandbox. */
+const short = present.filter(([name]) => listed.has(name));
 const wrapping = present.filter(([name]) =>
   /^(env|timeout|xargs|nice|find|sh|bash|dash|exec|command|builtin|nohup|time|stdbuf|setsid|ionice|eval)$/.test(name),
 );

@@ -14,7 +14,7 @@ export function dependsOnGit({ effect, readsOnly }: Decision, accesses: readonly
  * does more than read. Otherwise, the line would run read-only, and git would run none of these programs.
  */
 export function judgeGitPrograms(file: string): Finding {
-  const reason = `Next to the other commands, git would run programs that ${file} names. Run the git command on its own.`;
+  const reason = `Here, git would run programs that ${file} names. Run the git command alone, as \`git\`.`;
   return builtin("open", "git programs", reason);
 }
 
