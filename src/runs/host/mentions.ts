@@ -21,7 +21,7 @@ export function mentionsIn(text: string, offered: readonly string[]): readonly M
   const found = new Map<string, Mention>();
   for (const { 0: word, index } of text.matchAll(/(?<!\S)@\S+/g)) {
     if (found.size === MOST_MENTIONS || word.length > LONGEST_NAME) continue;
-    const name = word.slice(1).replace(/[.,;:!?)]+$/, "");
+    const name = word.slice(1).replace(/[.,;:!?)]{1,9}$/, "");
     const agentType = offered.includes(name) ? name : explicitName(name, offered);
     if (agentType === undefined || found.has(agentType)) continue;
     const isFirst = beginsParagraph(text, index);
