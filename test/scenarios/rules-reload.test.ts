@@ -112,6 +112,27 @@ describe("rule files that change during a run", () => {
     expect(told).toEqual([expect.stringMatching(/^The permission rules in the settings have changed\./)]);
   });
 
+  it.each([
+    ["deny", { [PROJECT]: denyReading }],
+    ["ask", { [PROJECT]: '{ "read": { "{notes,other}.md": "ask" } }' }],
+    ["deny in a list", { [LISTS]: '{ "permissions": { "deny": ["Read(notes.md)"] } }' }],
+  ])("keep restrictions of the project that were removed: %s", async (_, files) => {
+    const removed = Object.fromEntries(Object.keys(files).map((name) => [name, "{}"]));
+    const allowed = { [USER]: '{ "read": { "*.md": "allow" } }' };
+    const { outcomes, told } = await begin([read, read, read, done], { 1: removed, 2: allowed }, { files });
+    expect(outcomes).toEqual(["denied", "denied", "denied"]);
+    expect(told[0]).toMatch(/changed\. Removed, but in force until the session ends: (deny|ask) Read/);
+  });
+
+  it.each([{ approved: true }, { trust: true }])("grant nothing if only their order changed: %o", async (begun) => {
+    const lines = ['"*.md": "allow"', '"new.md": "ask"'];
+    const text = (all: readonly string[]) => `{ "edit": { ${all.join(", ")} } }`;
+    const files = { [PROJECT]: text(lines) };
+    const changes = { 1: { [PROJECT]: text(lines.toReversed()) } };
+    const { outcomes } = await begin([write, write, done], changes, { ...begun, files });
+    expect(outcomes).toEqual(["denied", "denied"]);
+  });
+
   it("lose what they granted if the grant is removed", async () => {
     const files = { [PROJECT]: allowWriting };
     const { outcomes } = await begin([write, write, done], { 1: { [PROJECT]: "{}" } }, { trust: true, files });
