@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { created, line } from "../../../client/view/agent-events.test-support.ts";
-import type { DurableEvent, Usage } from "../../../protocol/index.ts";
+import { type DurableEvent, MAIN_AGENT, type Usage } from "../../../protocol/index.ts";
 import { costOf, recordedAgents, renderAgentTree } from "./agent-tree.ts";
 
 const usage: Usage = { inputTokens: 400, cacheReadTokens: 500, cacheWriteTokens: 50, outputTokens: 50 };
@@ -37,6 +37,17 @@ describe("the usage of a session's agents", () => {
       "  ── Explore · 2 agents · 4,000 tokens · $0.0600",
       "  ── Plan · 1 agent · 2,000 tokens · $0.0300",
       "  ── 3 agents · 6,000 tokens · $0.0900",
+    ]);
+  });
+
+  it("is also shown together with the main agent's, which is not in the list", () => {
+    const own = { agentId: MAIN_AGENT, lines: events.map((each) => line(each)) };
+    const agent = { agentId: "a1", lines: [created(["a1"]), ...events].map((each) => line(each)) };
+    const lines = renderAgentTree(recordedAgents([own, agent]), { inUse: true }).split("\n");
+    expect(lines.slice(-3)).toEqual([
+      "  ── 1 agent · 2,000 tokens · $0.0300",
+      "  ── with the main agent · 4,000 tokens · $0.0600",
+      "",
     ]);
   });
 

@@ -26,7 +26,8 @@ export function recordedAgents(transcripts: readonly RecordedAgent[]): readonly 
 }
 
 /**
- * Renders each agent with its outcome, usage and cost, then totals by type and overall. Empty if there are no agents.
+ * Renders each agent with its outcome, usage and cost, then totals by type, overall and with the main agent. Empty if
+ * there are no agents.
  */
 export function renderAgentTree(all: readonly AgentView[], { inUse }: { readonly inUse: boolean }): string {
   const agents = all.filter(({ agentId }) => agentId !== MAIN_AGENT);
@@ -36,14 +37,19 @@ export function renderAgentTree(all: readonly AgentView[], { inUse }: { readonly
   const byType = types.map((type) => {
     return `${oneLine(type)} · ${totalOf(agents.filter(({ agentType }) => agentType === type))}`;
   });
-  const totals = [...(types.length < 2 ? [] : byType), totalOf(agents)].map((total) => `  ── ${total}`);
+  // The main agent's own work is shown above, run by run.
+  const whole = all.length > agents.length ? [`with the main agent · ${usageOf(all)}`] : [];
+  const totals = [...(types.length < 2 ? [] : byType), totalOf(agents), ...whole].map((total) => `  ── ${total}`);
   return `\nAgents\n${[...lines, ...totals].join("\n")}\n`;
 }
 
 function totalOf(agents: readonly AgentView[]): string {
+  return `${plural(agents.length, "agent")} · ${usageOf(agents)}`;
+}
+
+function usageOf(agents: readonly AgentView[]): string {
   const tokens = agents.reduce((sum, { usage }) => sum + tokensOf(usage), 0);
-  const cost = costOf(agents);
-  return `${plural(agents.length, "agent")} · ${formatCount(tokens)} tokens · ${cost}`;
+  return `${formatCount(tokens)} tokens · ${costOf(agents)}`;
 }
 
 function renderAgentLine(agent: AgentView, inUse: boolean): string {

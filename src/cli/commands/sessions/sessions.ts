@@ -167,7 +167,7 @@ async function show({ id, agent, json, server }: Extract<SessionsCommand, { kind
     : await resumeCommand({ host, session, agentId: isMain ? undefined : agentId });
   const transcript = renderTranscript(lines, { id: name, problems, resumable });
   if (!isMain) return transcript;
-  const agents = recordedAgents(await host.transcripts(session, "all"));
+  const agents = recordedAgents([{ agentId, lines }, ...(await host.transcripts(session, "all"))]);
   return `${transcript}${renderAgentTree(agents, session)}${await cacheSection(session.path)}`;
 }
 
