@@ -23,8 +23,8 @@ import {
   textResult,
 } from "../protocol/index.ts";
 import type { Recalled } from "./call-ledger.ts";
-import { ownFacts, ownTraits } from "./check-answer.ts";
 import type { CallSlots } from "./call-slots.ts";
+import { ownFacts, ownTraits } from "./check-answer.ts";
 import { plainText } from "./connection.ts";
 import type { Link } from "./link.ts";
 import type {

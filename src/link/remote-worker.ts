@@ -9,8 +9,8 @@ import type {
 } from "../ports/index.ts";
 import type { SessionId, ToolCall, WorkerInfo } from "../protocol/index.ts";
 import type { Recalled } from "./call-ledger.ts";
-import { answerProblem, recalledFacts } from "./check-answer.ts";
 import { CallSlots } from "./call-slots.ts";
+import { answerProblem, recalledFacts } from "./check-answer.ts";
 import type { Connection, Handlers } from "./connection.ts";
 import { Link } from "./link.ts";
 import {

@@ -1,3 +1,4 @@
+/// <reference lib="esnext.disposable" preserve="true" />
 // Owns: support for testing Retinue and programs built on it, such as a scripted model API server with faults. Does not
 // own: anything that the product needs at run time; no other module imports it. Called by: tests, the bench and users
 // of `retinue/testing`.
