@@ -41,7 +41,7 @@ function headOf(command: SimpleCommand): readonly string[] | undefined {
   const name = programOf(command);
   const [, second] = command.words;
   if (tooPowerful.has(name) || launchers.has(name) || command.words[0]!.text !== name) return undefined;
-  if (command.words.some(({ text }) => /^-[A-Za-z]*[fD][A-Za-z]*$/.test(text))) return undefined;
+  if (command.words.some(({ text }) => /^-(?=[A-Za-z]*[fD])[A-Za-z]+$/.test(text))) return undefined;
   if (runners.has(`${name} ${second?.text}`)) return undefined;
   const arity = arities.get(`${name} ${second?.text}`) ?? arities.get(name) ?? 1;
   const words = command.words.slice(0, arity);

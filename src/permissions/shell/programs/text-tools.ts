@@ -133,7 +133,7 @@ function checkSed({ options, operands }: ArgumentReading): readonly CommandEffec
   const given = options.filter(({ option }) => option === "--expression");
   return (given.length > 0 ? given : operands.slice(0, 1)).flatMap(({ word: { text, open }, at }) => {
     if (open === undefined && /^(\d+|\$)(,(\d+|\$))?p$/.test(text)) return [];
-    const isPlain = open === undefined && text.split(/\s*;\s*/).every((each) => plainSed.test(each));
+    const isPlain = open === undefined && text.split(";").every((each) => plainSed.test(each.trim()));
     const unknown = isPlain ? unknownArgument : unknownCode;
     return [unknown("a sed script can write files or run programs", at)];
   });
