@@ -167,8 +167,8 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     "branch",
     {
       operands: "data*",
-      options: `${referenceOptions} -a|--all -r|--remotes -v|--verbose -q|--quiet -l --list --show-current --abbrev[=data] --no-abbrev --with=data --without=data -d|--delete -D!change -m|--move!change -M!change -c|--copy!change -C!change -f|--force!change -t|--track[=data] --no-track -u|--set-upstream-to=change --unset-upstream!change --edit-description!program`,
-      check: (given) => [...checkFormats(given), ...checkListing(given, /^--list$/)],
+      options: `${referenceOptions} -a|--all -r|--remotes -v|--verbose -q|--quiet -l --list --show-current --abbrev[=data] --no-abbrev --with=data --without=data -d|--delete -D!change -m|--move -M!change -c|--copy -C!change -f|--force!change -t|--track[=data] --no-track -u|--set-upstream-to=data --unset-upstream!change --edit-description!program`,
+      check: (given) => [...checkFormats(given), ...checkListing(given)],
     },
   ],
   [
@@ -176,7 +176,7 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
     {
       operands: "data*",
       options: `${referenceOptions} -l|--list -n[=data] -a|--annotate -s|--sign!program -u|--local-user=program -f|--force!change -d|--delete!change -v|--verify!program -m|--message=change -F|--file=read -e|--edit!program`,
-      check: (given) => [...checkFormats(given), ...checkListing(given, /^--list$/)],
+      check: (given) => [...checkFormats(given), ...checkListing(given)],
     },
   ],
   [
@@ -342,9 +342,10 @@ function checkTracked(options: ArgumentReading["options"]): Effects {
 }
 
 /** Operands are patterns only if the command lists something; otherwise they name something to create. */
-function checkListing({ name, options, operands }: ArgumentReading, list: RegExp): Effects {
-  if (operands.length === 0 || options.some(({ option }) => list.test(option ?? ""))) return [];
-  return [{ kind: "change", reason: `\`${name}\` would create something`, at: operands[0]!.at }];
+function checkListing({ name, options, operands }: ArgumentReading): Effects {
+  const has = (names: RegExp) => options.some(({ option }) => names.test(option ?? ""));
+  const changes = has(/^--(move|copy|delete|set-upstream-to)$/) || (operands.length > 0 && !has(/^--list$/));
+  return changes ? [{ kind: "change", reason: `\`${name}\` would change something`, at: 0 }] : [];
 }
 
 /** Without an explicit option, git reads a setting if only its name is given, and sets it otherwise. */
