@@ -20,6 +20,7 @@ import {
 } from "../protocol/index.ts";
 import { executeCall, type JudgedCalls } from "./execute-call.ts";
 import { foreseeError } from "./foresee-error.ts";
+import { createCommandGuard } from "./guard-commands.ts";
 import { type Advised, type JudgedCall, judgeUse } from "./judge-call.ts";
 import { type AbsentTool, readCall } from "./read-call.ts";
 
@@ -61,6 +62,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
   const limits = { ...defaultLimits, ...options.limits };
   const place = { workspace, homes: homesOf(options.home ?? homeDirectory()), advised: options.advised };
   const judgedCalls: JudgedCalls = new WeakMap();
+  const guard = createCommandGuard(place);
   const running = new Map<AgentId, Set<(reason: Error) => void>>();
   let closed = false;
 
@@ -101,6 +103,7 @@ export function createExecutor(options: ExecutorOptions): ToolExecutor {
         results,
         limits,
         judgedCalls,
+        guard,
         emit,
         signal,
         running: mine,

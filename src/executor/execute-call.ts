@@ -11,6 +11,7 @@ import {
   type ToolResult,
   textResult,
 } from "../protocol/index.ts";
+import { type CommandGuard, runsUnconfined, trespassesAmong } from "./guard-commands.ts";
 import { authorizeAccess, type JudgedCall, judgeUse, type Place } from "./judge-call.ts";
 import { type AbsentTool, type ReadCall, readCall } from "./read-call.ts";
 import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
@@ -37,6 +38,7 @@ export interface ExecutionContext {
     readonly maxCharacters: number;
   };
   readonly judgedCalls: JudgedCalls;
+  readonly guard: CommandGuard;
   readonly emit: (progress: string) => void;
   readonly signal: AbortSignal;
   readonly running: RunLimits["running"];
@@ -97,7 +99,7 @@ interface Attempt {
 async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
   const { request, tool, input, remark, judged: known, execution, signal } = attempt;
   const { call, policy, grant, agentId } = request;
-  const { place, results, limits, emit } = execution;
+  const { place, results, limits, guard, emit } = execution;
   const toolName = tool.declaration.name;
   const use = known ? { ok: true as const, judged: known } : await judgeUse({ tool, input, policy, agentId }, place);
   if (!use.ok) return textResult("error", use.message);
@@ -133,16 +135,21 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     hidden: (path) => hidden()(path),
     hidesPaths: judged.hides,
   };
+  const isGuarded = await runsUnconfined(judged, place);
+  if (isGuarded) guard.begin();
   const output = await tool.run(input, context).finally(() => {
     ended = true;
   });
+  const changes = isGuarded ? guard.end(input["run_in_background"] === true) : guard.look();
+  const trespasses = await trespassesAmong(changes, { callId: call.callId, judged, policy, place, results });
   const bounded = await boundResult(output.content, {
     callId: call.callId,
     results,
     maxCharacters: tool.maxCharacters ?? limits.maxCharacters,
   });
   const content: readonly ResultBlock[] = remark === undefined ? bounded : [...bounded, { type: "text", text: remark }];
-  const { details, facts } = output;
+  const { details } = output;
+  const facts = trespasses.length === 0 ? output.facts : { ...output.facts, trespasses };
   return { outcome: output.isError === true ? "error" : "ok", content, details, facts };
 }
 

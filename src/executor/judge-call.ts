@@ -138,7 +138,7 @@ async function judgeInSandbox(
   return { ...found, decision: { ...found.decision, reason } };
 }
 
-async function confinementOf({ workspace }: Place): Promise<Confinement> {
+export async function confinementOf({ workspace }: Place): Promise<Confinement> {
   return (await workspace.confinement?.()) ?? { kind: "off" };
 }
 

@@ -9,4 +9,4 @@ export { dependsOnGit } from "./decide/judge-git.ts";
 export { deniedPlaces, hiddenPredicate } from "./decide/judge-path.ts";
 export { alwaysPatterns } from "./rules/always-patterns.ts";
 export { checkRules, invalidRule, parseRule } from "./rules/parse-rule.ts";
-export { protectedPart } from "./rules/protected-path.ts";
+export { holdsInstructions, protectedPart } from "./rules/protected-path.ts";

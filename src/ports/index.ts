@@ -62,9 +62,11 @@ export type {
   WorkerSessionOptions,
 } from "./worker.ts";
 export type {
+  ChangedFile,
   Confinement,
   DirectoryEntry,
   FileFailure,
+  FileGuard,
   FileStat,
   ProcessInput,
   ReadOnlyView,

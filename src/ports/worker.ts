@@ -157,8 +157,8 @@ export interface FileRestoration {
   readonly path: string;
   /** Earlier content in base64. Null if there was no file. */
   readonly content: string | null;
-  /** SHA-256 of the content that the file must have now. */
-  readonly expect: string;
+  /** SHA-256 of the content that the file must have now. Null if there must be no file. */
+  readonly expect: string | null;
 }
 
 /** `message` explains why the file was not restored. */

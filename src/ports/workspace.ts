@@ -90,6 +90,22 @@ export interface WalkOptions {
   readonly follows: boolean;
 }
 
+/** A file that a program other than Retinue has changed. */
+export interface ChangedFile {
+  /** Absolute path. */
+  readonly path: string;
+  /** Earlier content; null if there was no file, undefined if the content can't be restored. */
+  readonly before: Uint8Array | null | undefined;
+  /** SHA-256 of the content now; null if the file was deleted. */
+  readonly after: string | null;
+}
+
+/** Watches the files that change what is permitted or run later. */
+export interface FileGuard {
+  /** Returns the files that have changed since the last review, or since the guard was created. */
+  review(): readonly ChangedFile[];
+}
+
 /** Whether commands run in a sandbox. `missing`: a sandbox is required but not usable, so no command may run. */
 export type Confinement =
   | { readonly kind: "on" }
@@ -140,6 +156,12 @@ export interface Workspace {
   changedHooks?(): Promise<readonly string[]>;
   /** Returns the repository's configuration file if it names programs that git runs even in read-only commands. */
   gitPrograms?(): Promise<string | undefined>;
+  /**
+   * Starts to watch files in the workspace's root and in certain directories, such as `.git` and `.claude`. `matters`
+   * gets their paths relative to the workspace. Changes through this workspace are not reported, and no change is
+   * reported twice. Absent if the workspace can't watch files.
+   */
+  guard?(matters: (path: string) => boolean): FileGuard;
   spawn(options: SpawnOptions): RunningProcess;
   /** Returns whether commands run in a sandbox. Absent if the workspace never has a sandbox. */
   confinement?(): Promise<Confinement>;

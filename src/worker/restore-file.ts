@@ -22,7 +22,7 @@ async function restore({ path, content, expect }: FileRestoration, workspace: Wo
   const bytes = content === null ? undefined : Buffer.from(content, "base64");
   const current = now.ok ? hashBytes(now.bytes) : undefined;
   if (current === (bytes && hashBytes(bytes))) return { ok: true };
-  if (current !== expect) return refuse(now.ok ? "it has been changed since" : "it has been deleted since");
+  if ((current ?? null) !== expect) return refuse(now.ok ? "it has been changed since" : "it has been deleted since");
   const version = now.ok ? now.stat.version : "missing";
   const changed =
     bytes === undefined

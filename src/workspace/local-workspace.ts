@@ -5,6 +5,7 @@ import { commandEnvironment, readOnlyEnvironment } from "./command-environment.t
 import { listDirectory } from "./files/checked-directory.ts";
 import { expandPatterns, walkDirectory } from "./files/expand-patterns.ts";
 import { statPath } from "./files/file-stat.ts";
+import { createGuardedFiles, type GuardedFiles } from "./files/guard-files.ts";
 import { readRegularFile } from "./files/read-regular-file.ts";
 import { removeFile } from "./files/remove-file.ts";
 import { resolvePath } from "./files/resolve-path.ts";
@@ -41,6 +42,11 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const plainEnvironment = readOnlyEnvironment(options.environment);
   const { sandbox, since = Date.now() } = options;
   let isTooLarge = false;
+  let guarded: GuardedFiles | undefined;
+  const noted = <Outcome extends { readonly ok: boolean }>(path: string, outcome: Outcome): Outcome => {
+    if (outcome.ok) guarded?.changed(path);
+    return outcome;
+  };
   return {
     root,
     resolve: async (paths) => paths.map((path) => resolvePath(path, { root, home })),
@@ -48,15 +54,19 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     walk: walkDirectory,
     stat: async (realPath) => statPath(realPath),
     read: readRegularFile,
-    write: (realPath, bytes, expectation) => {
-      if (sandbox === undefined) return writeWholeFile(realPath, bytes, expectation);
+    write: async (realPath, bytes, expectation) => {
+      if (sandbox === undefined) return noted(realPath, await writeWholeFile(realPath, bytes, expectation));
       return sandbox.review(async ({ wrote }) => {
-        const written = await writeWholeFile(realPath, bytes, expectation);
+        const written = noted(realPath, await writeWholeFile(realPath, bytes, expectation));
         if (written.ok) wrote(realPath, bytes);
         return written;
       });
     },
-    remove: removeFile,
+    remove: async (realPath, expectation) => noted(realPath, await removeFile(realPath, expectation)),
+    guard: (matters) => {
+      guarded ??= createGuardedFiles(root);
+      return guarded.guard(matters);
+    },
     list: listDirectory,
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
     gitPrograms: async () => {

@@ -21,6 +21,7 @@ import type { Transcript } from "../../transcript/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
 import { optionError } from "../check-options.ts";
+import { restore } from "../session/rewind.ts";
 import { createSession, type Session } from "../session/session.ts";
 import { type ChosenModel, chooseSessionModel } from "../settings/choose-model.ts";
 import { mayBackground, mayFork, offerDelegation, type TaskToolOf, taskAgents } from "../subagents/delegation.ts";
@@ -100,6 +101,7 @@ async function assembleWithServers(
     compactAtPercent: settings.compaction?.percent,
     agentUpdates: options.agentUpdates,
     hooks: hooks.shared,
+    restoreFile: async (image) => (await restore(image, { transcript, worker })).reason,
   };
   const { dispatcher, tools, taskToolOf } = createDelegation(options, opened, {
     // `created` is assigned below, because the session is created with this dispatcher.

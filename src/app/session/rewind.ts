@@ -185,7 +185,8 @@ async function restoreAll(
   return outcomes;
 }
 
-async function restore(
+/** Restores the earlier content of a file, unless the file has changed since. */
+export async function restore(
   { path, before, after }: Change,
   { transcript, worker }: Pick<RewindParts, "transcript" | "worker">,
 ): Promise<Outcome> {

@@ -32,6 +32,8 @@ export interface ToolFacts {
   readonly mayHaveChanged?: readonly string[] | undefined;
   /** Previous state of the file that the call changed, so that the user can restore it. */
   readonly image?: FileImage | undefined;
+  /** Protected files that a command changed although no rule permits it. */
+  readonly trespasses?: readonly FileImage[] | undefined;
   readonly command?: CommandFact | undefined;
   /** Background run that the call started. */
   readonly launched?: RunRef | undefined;
@@ -49,8 +51,8 @@ export interface FileImage {
   readonly path: string;
   /** Address of the previous content. Null if the call created the file; undefined if the content could not be kept. */
   readonly before?: string | null | undefined;
-  /** SHA-256 of the content that the call wrote. */
-  readonly after: string;
+  /** SHA-256 of the content that the call wrote. Null if the call deleted the file. */
+  readonly after: string | null;
 }
 
 /** Tools that a definition requested, and the tools that its agent got. */

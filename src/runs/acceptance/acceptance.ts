@@ -6,6 +6,7 @@ import {
   type CallId,
   type Decision,
   type DurableEvent,
+  type FileImage,
   NO_APPROVER,
   type Policy,
   type RunId,
@@ -16,6 +17,7 @@ import {
 import type { ApprovalQueue } from "../approvals/approval-queue.ts";
 import { type Asker, askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
 import { grantOf } from "../calls/decide-call.ts";
+import { describeTrespasses } from "../calls/review-trespasses.ts";
 import type { Acceptance, RunHost } from "../host/run-host.ts";
 
 interface AcceptanceRequest {
@@ -30,6 +32,8 @@ interface AcceptanceRequest {
   readonly signal: AbortSignal;
   /** Pauses the run's clocks while the command is waiting for approval. */
   readonly pause: () => () => void;
+  /** Called if the command changed protected files although no rule permits it. */
+  readonly onTrespass: (trespasses: readonly FileImage[]) => Promise<void>;
 }
 
 /** Time limit for an acceptance command. Test suites take minutes, so this is the longest timeout that Bash allows. */
@@ -59,6 +63,8 @@ async function checkAcceptance(request: AcceptanceRequest): Promise<AcceptanceRe
     const { agentId } = request.asker;
     const result = await executor.execute({ agentId, call, policy, grant }, () => {}, request.signal);
     const exitCode = result.facts?.command?.exitCode ?? null;
+    const { trespasses = [] } = result.facts ?? {};
+    if (trespasses.length > 0) await request.onTrespass(trespasses);
     return {
       command,
       ok: result.outcome === "ok" && exitCode === 0,
@@ -127,6 +133,10 @@ async function firstFailure(host: RunHost, { commands, policy, granted = [] }: A
       approvals: granted.includes(command) ? undefined : approvals,
       signal,
       pause: () => host.pause(),
+      onTrespass: async (trespasses) => {
+        const message = `${describeTrespasses(trespasses, services.cwd)} Review the changes. They were not undone.`;
+        await host.record([{ type: "notice.raised", code: "protected_files", message }]);
+      },
     });
     if (!result.ok) break;
   }

@@ -15,6 +15,7 @@ import { currentPolicy } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
 import { orAbort } from "../or-abort.ts";
 import { approveCall, decideCall, grantOf, type ReadCall } from "./decide-call.ts";
+import { reviewTrespasses } from "./review-trespasses.ts";
 
 /**
  * Performs the calls in one response. Adjacent calls that allow it run in parallel; all others run one at a time, in
@@ -83,7 +84,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   // The call started before a restart and is resumed, so it needs no new decision or approval.
   if (known?.status === "started") {
     const grant = known.granted ? grantOf(made, known.replies) : undefined;
-    return finish(host, { call: made }, ended(await execute(host, { call: made, grant })));
+    return finish(host, { call: made }, ended(await executeReviewed(host, { call: made, grant })));
   }
 
   const decided = await decideCall(host, made, policy);
@@ -107,7 +108,7 @@ async function performCall(host: RunHost, made: ToolCall): Promise<void> {
   }
   // The record that the call has started must be on disk before the call changes anything.
   if (effects) await thread.sync();
-  await finish(host, { call, input }, ended(await execute(host, { call, paths: input?.paths, grant })));
+  await finish(host, { call, input }, ended(await executeReviewed(host, { call, paths: input?.paths, grant })));
   // The next request may be sent during this sync. The next side effect waits for its own sync, which includes this
   // one.
   if (effects) thread.syncSoon();
@@ -172,6 +173,12 @@ async function execute(host: RunHost, request: Execution): Promise<ToolResult> {
   } finally {
     reserved.cancel();
   }
+}
+
+/** Runs a call, and reports changes to protected files that it was not permitted to make. */
+async function executeReviewed(host: RunHost, request: Execution): Promise<ToolResult> {
+  const result = await execute(host, request);
+  return reviewTrespasses(host, { call: request.call, result, policy: effectivePolicy(host) });
 }
 
 /** Runs a call with the current policy, because plan mode may have started while the call was waiting for approval. */

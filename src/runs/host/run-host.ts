@@ -16,6 +16,7 @@ import type {
   Decision,
   DurableEvent,
   EventOf,
+  FileImage,
   HookFacts,
   PermissionMode,
   Policy,
@@ -57,6 +58,8 @@ export interface RunServices {
   readonly compactAtPercent?: number | undefined;
   /** Selects which updates from subagents are emitted. If absent, all updates are emitted. */
   readonly agentUpdates?: AgentUpdates | undefined;
+  /** Restores a file that a command changed. Returns the reason if that is not possible. */
+  readonly restoreFile?: ((image: FileImage) => Promise<string | undefined>) | undefined;
   /** Absent if there are no hooks. */
   readonly hooks?: Hooks | undefined;
   /** The session's other agents. Absent if the agent can't delegate. */

@@ -1,0 +1,174 @@
+import { createHash } from "node:crypto";
+import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { join } from "node:path";
+import type { ChangedFile, FileGuard } from "../../ports/index.ts";
+import { gitDirectories } from "../sandbox/git-directories.ts";
+
+export interface GuardedFiles {
+  /** Starts to watch for changes that other programs make. `matters` gets paths relative to the workspace. */
+  guard(matters: (path: string) => boolean): FileGuard;
+  /** Must be called when Retinue itself has changed a file, which is then not reported. */
+  changed(path: string): void;
+}
+
+/**
+ * Creates the guard of a directory's files that change what is permitted or run later. Compares them by their stat, so
+ * that it can be done for every command. The content of small files is kept, so that they can be restored.
+ */
+export function createGuardedFiles(root: string): GuardedFiles {
+  const contents = new Map<string, Content>();
+  /** The version of each file that was reported, or that Retinue wrote. */
+  const settled = new Map<string, string>();
+
+  function note(matters: (path: string) => boolean): ReadonlyMap<string, Noted> {
+    const noted = new Map<string, Noted>();
+    for (const path of pathsIn(root, matters)) {
+      const version = versionOf(path);
+      if (version === undefined) continue;
+      const known = contents.get(path);
+      const content = known?.version === version ? known : { version, bytes: read(path), mode: modeOf(path) };
+      contents.set(path, content);
+      noted.set(path, content);
+    }
+    return noted;
+  }
+
+  return {
+    guard(matters) {
+      let before = note(matters);
+      return {
+        review() {
+          const now = note(matters);
+          const paths = [...new Set([...before.keys(), ...now.keys()])];
+          const changes = paths.flatMap((path): ChangedFile[] => {
+            const [old, fresh] = [before.get(path), now.get(path)];
+            const version = fresh?.version ?? MISSING;
+            if (old?.version === fresh?.version || settled.get(path) === version) return [];
+            settled.set(path, version);
+            return isSame(old, fresh) ? [] : [changeOf(path, old, fresh)];
+          });
+          before = now;
+          return changes;
+        },
+      };
+    },
+    changed: (path) => void settled.set(path, versionOf(path) ?? MISSING),
+  };
+}
+
+interface Noted {
+  readonly version: string;
+  /** Undefined if the file is not a regular file, or is too large to keep. */
+  readonly bytes: Uint8Array | undefined;
+  readonly mode: number;
+}
+
+type Content = Noted;
+
+const MISSING = "missing";
+
+/** A file that was only touched is not changed. */
+function isSame(before: Noted | undefined, after: Noted | undefined): boolean {
+  if (before?.bytes === undefined || after?.bytes === undefined) return false;
+  return before.mode === after.mode && Buffer.compare(before.bytes, after.bytes) === 0;
+}
+
+function changeOf(path: string, before: Noted | undefined, after: Noted | undefined): ChangedFile {
+  const isRestorable = after === undefined || after.bytes !== undefined;
+  return {
+    path,
+    before: isRestorable ? (before === undefined ? null : before.bytes) : undefined,
+    after:
+      after === undefined
+        ? null
+        : createHash("sha256")
+            .update(after.bytes ?? "")
+            .digest("hex"),
+  };
+}
+
+/** Directories whose files matter, each with the subdirectories to look into. */
+const directories: ReadonlyMap<string, readonly string[]> = new Map(
+  Object.entries({
+    ".claude": ["agents", "skills", "commands", "hooks", "rules"],
+    ".agents": ["agents", "skills", "commands", "hooks", "rules"],
+    ".retinue": ["agents", "skills", "commands", "hooks", "rules"],
+    ".github": ["workflows", "actions", "hooks", "instructions"],
+    ".husky": [],
+    ".githooks": [],
+    ".vscode": [],
+    ".cursor": ["rules"],
+    ".codex": [],
+  }),
+);
+
+/** Files that Retinue itself changes if its state directory is in the workspace. */
+const ownState = /^\.retinue\/(?!(settings(\.local)?\.json|permissions\.jsonc|trust\.json|[^/]+\/.*)$)/;
+
+/** Maximum number of files to compare, so that a command never waits for long. */
+const MOST_FILES = 1_000;
+const MOST_LEVELS = 3;
+/** Maximum size of a file whose content is kept. */
+const MOST_BYTES = 256 * 1024;
+
+function pathsIn(root: string, matters: (path: string) => boolean): readonly string[] {
+  const git = gitDirectories(root);
+  const found = [join(root, ".git"), ...[...git.obeyed, ...git.forbidden].flatMap((path) => filesIn(path, 1))];
+  for (const name of namesIn(root))
+    if (!directories.has(name) && name !== ".git" && matters(name)) found.push(join(root, name));
+  for (const [directory, below] of directories) {
+    const top = join(root, directory);
+    // The directory itself may be a symlink.
+    found.push(top);
+    found.push(...namesIn(top).map((name) => join(top, name)));
+    for (const name of below) found.push(...filesIn(join(top, name), MOST_LEVELS));
+  }
+  const isRelevant = (path: string): boolean => {
+    if (!path.startsWith(`${root}/`) || /^\/\.git(\/|$)/.test(path.slice(root.length))) return true;
+    const relative = path.slice(root.length + 1);
+    return matters(relative) && !ownState.test(relative);
+  };
+  return found.filter(isRelevant).slice(0, MOST_FILES);
+}
+
+/** Returns the path itself, or the files in the directory. */
+function filesIn(path: string, levels: number): readonly string[] {
+  if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
+  if (levels === 0) return [];
+  return namesIn(path)
+    .filter((name) => !name.endsWith(".sample"))
+    .flatMap((name) => filesIn(join(path, name), levels - 1));
+}
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory).slice(0, MOST_FILES);
+  } catch {
+    return [];
+  }
+}
+
+/** Returns undefined if there is no file, or if it is a directory. */
+function versionOf(path: string): string | undefined {
+  try {
+    const stat = lstatSync(path, { bigint: true, throwIfNoEntry: false });
+    if (stat === undefined || stat.isDirectory()) return undefined;
+    const target = stat.isSymbolicLink() ? readlinkSync(path) : "";
+    return `${stat.dev}-${stat.ino}-${stat.size}-${stat.mtimeNs}-${stat.ctimeNs}-${target}`;
+  } catch {
+    return undefined;
+  }
+}
+
+function modeOf(path: string): number {
+  return lstatSync(path, { throwIfNoEntry: false })?.mode ?? 0;
+}
+
+function read(path: string): Uint8Array | undefined {
+  try {
+    const stat = lstatSync(path);
+    return stat.isFile() && stat.size <= MOST_BYTES ? readFileSync(path) : undefined;
+  } catch {
+    return undefined;
+  }
+}
