@@ -4,6 +4,7 @@ import {
   deniedPlaces,
   dependsOnGit,
   hiddenPredicate,
+  mayPrintTracked,
   pathsOf,
   pendingPatterns,
   protectedPart,
@@ -88,8 +89,13 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
   const isGuarded = deniedPlaces(policy, homes) !== undefined;
   const hides = accesses[0]?.kind === "command" && (isGuarded || sandboxed === true || accesses.some(readsAny));
   const cannotHide = hides && workspace.isTooLargeToHide?.() === true;
-  const request = { toolName, accesses, resolved, policy, homes, sandboxed, denied, cannotHide };
-  const decision = decide(request);
+  const plain = { toolName, accesses, resolved, policy, homes, sandboxed, denied, cannotHide };
+  const first = decide(plain);
+  // Looked up only if it matters: by default, secrets must not be read even if no rule denies any file.
+  const mayPrint = first.effect === "allow" && mayPrintTracked(accesses);
+  const tracksHidden = mayPrint && (await workspace.tracks?.(hiddenPredicate(policy, homes)));
+  const request = tracksHidden ? { ...plain, tracksHidden } : plain;
+  const decision = tracksHidden ? decide(request) : first;
   if (!dependsOnGit(decision, accesses)) return { decision, accesses, resolved, hides };
   const changedHooks = await workspace.changedHooks?.();
   const gitPrograms = await workspace.gitPrograms?.();

@@ -162,6 +162,8 @@ export interface Workspace {
    * reported twice. Absent if the workspace can't watch files.
    */
   guard?(matters: (path: string) => boolean): FileGuard;
+  /** Returns true if git may track a file with such a path. Absent if the workspace can't determine that. */
+  tracks?(matches: (path: string) => boolean): Promise<boolean>;
   spawn(options: SpawnOptions): RunningProcess;
   /** Returns whether commands run in a sandbox. Absent if the workspace never has a sandbox. */
   confinement?(): Promise<Confinement>;

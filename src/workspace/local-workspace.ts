@@ -73,6 +73,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       const found = (await import("./git-programs.ts")).findGitPrograms(root);
       return found?.onlyChanges ? undefined : found?.file;
     },
+    tracks: async (matches) => (await import("./git-index.ts")).trackedPaths(root)?.some(matches) ?? true,
     spawn: (request) => spawnProcess(request, { root, environment, plainEnvironment, sandbox }),
     confinement: async () => (await sandbox?.ready()) ?? { kind: "off" },
     findHidden: async (hidden, directories = []) => {

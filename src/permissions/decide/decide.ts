@@ -60,6 +60,8 @@ export interface DecideRequest {
   readonly changedHooks?: readonly string[] | undefined;
   /** A repository configuration file that names programs which git runs even for read-only commands. */
   readonly gitPrograms?: string | undefined;
+  /** True if git may track a file that must not be read. If absent, only rules that deny files are considered. */
+  readonly tracksHidden?: boolean | undefined;
   /** True if files that must not be read can't be hidden from the command, because there are too many files to look at. */
   readonly cannotHide?: boolean | undefined;
 }
@@ -151,7 +153,7 @@ interface AccessFinding {
  * Returns a finding for each access that is judged on its own. Files that commands read are judged with the commands.
  */
 function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly AccessFinding[] {
-  const { accesses, resolved, sandboxed } = request;
+  const { accesses, resolved, sandboxed, tracksHidden } = request;
   const denied = request.denied === "unknown" ? undefined : (request.denied ?? []);
   const toolName = canonicalToolName(request.toolName);
   const reads: CommandReadFindings = new Map();
@@ -194,7 +196,7 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
   const commands = accesses.filter((access) => access.kind === "command");
   const judged = commands.map((access) => ({
     access,
-    found: judgeCommand(toolName, access.command, { compiled, reads, files, sandboxed }),
+    found: judgeCommand(toolName, access.command, { compiled, reads, files, sandboxed, tracksHidden }),
   }));
   return [...judged, ...findings];
 }

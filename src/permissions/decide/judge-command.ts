@@ -48,14 +48,16 @@ interface CommandContext {
   readonly files: ReadonlySet<string>;
   /** True if a read-only command runs in the read-only profile of a sandbox. */
   readonly sandboxed: boolean | undefined;
+  /** True if git may track a file that must not be read. */
+  readonly tracksHidden?: boolean | undefined;
 }
 
 /** Returns the strictest finding on any command on the line. Files that redirections open are separate accesses. */
 export function judgeCommand(toolName: string, command: string, context: CommandContext): Finding {
   if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command contains a NUL character.");
-  const { compiled, reads, files, sandboxed } = context;
+  const { compiled, reads, files, sandboxed, tracksHidden } = context;
   const analysis = analyzeCommand(command);
-  const line: CommandLine = { toolName, analysis, units: unitsOf(analysis), reads, files, sandboxed };
+  const line: CommandLine = { toolName, analysis, units: unitsOf(analysis), reads, files, sandboxed, tracksHidden };
   const judgment = weighUnits(line, compiled);
   if (judgment.denied !== undefined) return byVerdict(judgment.denied, "this command");
   const doubt = judgment.doubts[0];
@@ -93,6 +95,7 @@ interface CommandLine {
   readonly reads: CommandReadFindings;
   readonly files: ReadonlySet<string>;
   readonly sandboxed: boolean | undefined;
+  readonly tracksHidden: boolean | undefined;
 }
 
 interface Judgment {
@@ -271,18 +274,22 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
  * Requires approval for git commands that may print or copy a tracked file that a rule denies. A sandbox hides the
  * file, but not its contents in the repository.
  */
-function trackedFiles({ units, files }: CommandLine, { policy, homes }: CompiledPolicy): Finding | undefined {
+function trackedFiles(
+  { units, files, tracksHidden }: CommandLine,
+  { policy, homes }: CompiledPolicy,
+): Finding | undefined {
   const commands = units.flatMap(({ command }) => [...everyCommand([command])]);
   const printing = commands.find((command) => mayGiveContents(command, (path) => files.has(path)));
   if (printing === undefined) return undefined;
   const places = deniedPlaces(policy, homes) ?? [];
   const roots = policy.workspaceRoots;
-  if (!places.some((place) => roots.some((root) => isWithin(place, root) || isWithin(root, place)))) return undefined;
+  const isDenied = places.some((place) => roots.some((root) => isWithin(place, root) || isWithin(root, place)));
+  if (!isDenied && tracksHidden !== true) return undefined;
   const shown = printing.words
     .slice(0, 2)
     .map(({ text }) => text.slice(0, 40))
     .join(" ");
-  const reason = `\`${shown}\` could print or copy a tracked file that a rule denies.`;
+  const reason = `\`${shown}\` could print or copy a tracked file that ${isDenied ? "a rule denies" : "may contain keys or passwords"}.`;
   return builtin("insist", TRACKED_FILES, reason);
 }
 

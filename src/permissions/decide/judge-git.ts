@@ -1,12 +1,21 @@
 import type { Access, Decision } from "../../protocol/index.ts";
 import { analyzeCommand } from "../shell/analyze-command.ts";
+import { mayGiveContents } from "../shell/git-contents.ts";
 import { isReadOnly } from "../shell/read-only/read-only.ts";
-import { programOf, unitsOf } from "../shell/shell-analysis.ts";
+import { everyCommand, programOf, unitsOf } from "../shell/shell-analysis.ts";
 import { builtin, CHANGED_HOOK, type Finding } from "./finding.ts";
 
 /** Returns true if the decision may depend on the programs that git would run, so that they have to be looked up. */
 export function dependsOnGit({ effect, readsOnly }: Decision, accesses: readonly Access[]): boolean {
   return effect === "allow" && readsOnly !== true && accesses.some(usesGit);
+}
+
+/** Returns true if a git command may print or copy the contents of tracked files. */
+export function mayPrintTracked(accesses: readonly Access[]): boolean {
+  const commands = accesses.flatMap((access) =>
+    access.kind === "command" ? unitsOf(analyzeCommand(access.command)).map(({ command }) => command) : [],
+  );
+  return [...everyCommand(commands)].some((command) => mayGiveContents(command, () => false));
 }
 
 /**
