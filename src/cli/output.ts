@@ -30,13 +30,20 @@ export function createOutput(
     write: (text) => {
       if (isClosed || text === "") return Promise.resolve();
       return new Promise((resolve) => {
-        stream.write(text, (error) => {
+        stream.write(stream.isTTY ? text.replace(obeyed, escapeCharacter) : text, (error) => {
           if (error) close(error);
           resolve();
         });
       });
     },
   };
+}
+
+/** Matches characters that JSON does not escape, but that a terminal may obey, and that no output needs. */
+const obeyed = /[\u0080-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+
+function escapeCharacter(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;
 }
 
 /**

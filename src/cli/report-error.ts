@@ -59,5 +59,5 @@ const operatingCodes: readonly (string | undefined)[] = [
 
 function stackOf(error: unknown): string {
   if (!process.env["RETINUE_DEBUG"] || !(error instanceof Error)) return "";
-  return `${maskAddresses(error.stack ?? "")}\n`;
+  return `${stripControls(maskAddresses(error.stack ?? ""))}\n`;
 }

@@ -1,4 +1,4 @@
-import { type AgentView, activityWords, tokensOf } from "../../client/index.ts";
+import { type AgentView, activityWords, oneLine, tokensOf } from "../../client/index.ts";
 import { formatCount, formatDuration, stripControls } from "../../lib/index.ts";
 import type { CallOutcome, EventOf, RunUpdate, SubagentEvent } from "../../protocol/index.ts";
 import { fitLine } from "../fit-line.ts";
@@ -121,7 +121,8 @@ export function createProgress(options: ProgressOptions): Progress {
     if (agent) return;
     const outcome = result.outcome === "ok" ? "" : ` ${result.outcome}`;
     const tail = `${outcome} · ${formatDuration(milliseconds)}`;
-    const call = `${name}${target && ` ${target}`}`;
+    // The model may call a tool that does not exist, by any name.
+    const call = `${oneLine(name)}${target && ` ${target}`}`;
     const line = fitLine(`${marks[result.outcome]} ${call}`, Math.max(20, columns() - tail.length));
     print(dim(`${line}${tail}`));
   };

@@ -135,7 +135,7 @@ async function readAgents(
           `Left out: ${plural(older, "older session")} that ${older === 1 ? "is" : "are"} not running. "retinue sessions list${host.option}" lists all sessions.`,
         ]
       : []),
-    ...unreadable.map((id) => `Left out: the session ${id}, whose transcripts can't be read.`),
+    ...unreadable.map((id) => `Left out: the session ${oneLine(id)}, whose transcripts can't be read.`),
   ];
   return { agents, notes };
 }
