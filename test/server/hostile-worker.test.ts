@@ -284,3 +284,20 @@ it("a message that is too large ends the worker's connection and nothing else", 
   await servesOthers(server);
   expect((await startSilent(server)).readyState).toBe(WebSocket.OPEN);
 });
+
+it("a browser page can't connect as a worker, not even with the token", async () => {
+  const { server } = await startWithHub();
+  const connect = async (headers: Record<string, string>): Promise<number> => {
+    const all = { authorization: `Bearer ${server.workerToken}`, ...headers };
+    const socket = new WebSocket(`${server.url.replace("http", "ws")}/worker/link`, { headers: all });
+    socket.on("error", () => undefined);
+    onTestFinished(() => socket.terminate());
+    const opened = once(socket, "open").then(() => 101);
+    return Promise.race([opened, once(socket, "unexpected-response").then(([, response]) => response.statusCode)]);
+  };
+  expect(await connect({ Host: "rebound.test" })).toBe(421);
+  expect(await connect({ Host: "127.0.0.1.rebound.test", Origin: server.url })).toBe(421);
+  for (const Origin of ["http://rebound.test", "null", "http://127.0.0.1.rebound.test"])
+    expect(await connect({ Origin })).toBe(403);
+  expect(await connect({})).toBe(101);
+});
