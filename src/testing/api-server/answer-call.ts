@@ -11,6 +11,7 @@ import { type Choice, type RunningScript, turnOf } from "./script/script.ts";
 import { seededRandom } from "./seeded-random.ts";
 import type { ApiServerOptions, Fault, RecordedRequest, Reply, ScriptContext, Wire } from "./types.ts";
 import { rulesOf } from "./validate/model-rules.ts";
+import { readReasoning, reasons } from "./validate/reasoning.ts";
 import { controlsBinding, createThinkingLedger, readThinking } from "./validate/thinking.ts";
 import { validateRequest } from "./validate/validate-request.ts";
 import { errorAnswer, faultAnswer } from "./wire/error-answer.ts";
@@ -42,7 +43,9 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
   };
 
   const thinks = ({ wire, model, body }: RecordedRequest): boolean => {
-    if (!(options.thinks ?? !isLight) || wire !== "anthropic" || !rulesOf(model).alwaysThinks) return false;
+    if (!(options.thinks ?? !isLight)) return false;
+    if (wire === "responses") return reasons(body);
+    if (wire !== "anthropic" || !rulesOf(model).alwaysThinks) return false;
     return asObject(asObject(body)["thinking"])["type"] !== "between_tools";
   };
 
@@ -89,7 +92,7 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
         salt: saltOf(request),
         usage: usageOf(request),
         thinks: thinks(request),
-        prefix: () => readThinking(request.body, ledger).prefix,
+        prefix: () => (wire === "responses" ? readReasoning : readThinking)(request.body, ledger).prefix,
         transformations: transformationsOf(request),
       });
       if (rendered.incomplete && attemptFault) choice.release();

@@ -64,6 +64,11 @@ export function callOpenai(url: string, body: Record<string, unknown> = {}, more
   return send(url, { path: "/v1/chat/completions", headers: openaiHeaders, body: whole, ...more });
 }
 
+export function callResponses(url: string, body: Record<string, unknown> = {}, more: Partial<SendOptions> = {}) {
+  const whole = { model: "gpt-test", store: false, input: [{ role: "user", content: "Hello" }], ...body };
+  return send(url, { path: "/v1/responses", headers: openaiHeaders, body: whole, ...more });
+}
+
 export type ServerEvent = { event: string | undefined; data: string };
 
 export function readEvents(bytes: Buffer): readonly ServerEvent[] {

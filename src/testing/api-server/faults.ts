@@ -3,6 +3,13 @@ import type { Fault, PlannedFault, Wire } from "./types.ts";
 import { anthropicErrorFrame } from "./wire/wire-anthropic.ts";
 import type { Frame, WireMessage, WirePart } from "./wire/wire-message.ts";
 import { openaiErrorFrame } from "./wire/wire-openai.ts";
+import { responsesErrorFrame } from "./wire/wire-responses.ts";
+
+const errorFrames: Record<Wire, (type: string, message: string) => Frame> = {
+  anthropic: anthropicErrorFrame,
+  openai: openaiErrorFrame,
+  responses: responsesErrorFrame,
+};
 
 /** Marks where `applyToFrames` inserts invalid bytes: a private-use character that no script contains. */
 const invalidBytesMark = "\uE0FF";
@@ -54,8 +61,7 @@ export function applyToFrames(frames: Iterable<Frame>, fault: Fault, context: Fr
     case "error-event": {
       const all = streamOnly(frames, fault, context);
       const kept = all.slice(0, fault.afterEvents ?? Math.floor(all.length / 2));
-      const error = context.wire === "anthropic" ? anthropicErrorFrame : openaiErrorFrame;
-      return [...kept, error(fault.errorType ?? "overloaded_error", fault.message ?? "Overloaded")];
+      return [...kept, errorFrames[context.wire](fault.errorType ?? "overloaded_error", fault.message ?? "Overloaded")];
     }
     case "duplicate-event": {
       const all = streamOnly(frames, fault, context);

@@ -145,6 +145,7 @@ function wireOf(method: string | undefined, url: string): RecordedRequest["wire"
   const path = url.split("?", 1)[0];
   if (method === "POST" && path === "/v1/messages") return "anthropic";
   if (method === "POST" && path === "/v1/chat/completions") return "openai";
+  if (method === "POST" && path === "/v1/responses") return "responses";
   if (method === "GET" && path === "/v1/models") return "models";
   return "unknown";
 }

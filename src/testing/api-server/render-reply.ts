@@ -4,6 +4,7 @@ import type { ErrorAnswer } from "./wire/error-answer.ts";
 import { anthropicBody, anthropicFrames, type InputTransformations } from "./wire/wire-anthropic.ts";
 import { type Frame, type MessageOptions, makeWireMessage, type WireMessage } from "./wire/wire-message.ts";
 import { openaiBody, openaiFrames } from "./wire/wire-openai.ts";
+import { responsesBody, responsesFrames } from "./wire/wire-responses.ts";
 
 /** A response that is ready to be delivered. */
 export type Rendered = {
@@ -67,6 +68,10 @@ function isCut(fault: Fault | undefined): fault is CutFault {
 function framesOf(message: WireMessage, { request, wire, transformations }: RenderContext): Iterable<Frame> {
   if (wire === "openai")
     return request.streaming ? openaiFrames(message, request.streamsUsage) : [{ text: openaiBody(message) }];
+  if (wire === "responses")
+    return request.streaming
+      ? responsesFrames(message, request.body)
+      : [{ text: responsesBody(message, request.body) }];
   return request.streaming
     ? anthropicFrames(message, transformations)
     : [{ text: anthropicBody(message, transformations) }];
@@ -100,5 +105,6 @@ function contentType(request: RecordedRequest, fault: Fault | undefined): string
 }
 
 function requestId(wire: Wire, id: string): Record<string, string> {
-  return wire === "anthropic" ? { "request-id": `req_${id.slice(4)}` } : { "x-request-id": `req_${id.slice(9)}` };
+  const value = `req_${id.slice(/[-_]/.exec(id)?.index ?? 0).slice(1)}`;
+  return wire === "anthropic" ? { "request-id": value } : { "x-request-id": value };
 }

@@ -1,9 +1,9 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Wire format of a request, named after the provider that introduced it. */
-export type Wire = "anthropic" | "openai";
+/** Wire format of a request: Anthropic's Messages API, or OpenAI's Chat Completions API or Responses API. */
+export type Wire = "anthropic" | "openai" | "responses";
 
-/** Stop reasons by their Anthropic names. The OpenAI wire format maps them to its finish reasons. */
+/** Stop reasons by their Anthropic names. The OpenAI wire formats map them to their own. */
 export type StopReason =
   | "end_turn"
   | "tool_use"
@@ -37,7 +37,8 @@ export type ReplyPart =
   | { redactedThinking: string }
   | ToolPart
   /**
-   * Any other Anthropic content block, for example from a provider's search. It is sent whole in content_block_start.
+   * Any other Anthropic content block or OpenAI output item, for example from a provider's search. It is sent whole in
+   * content_block_start or response.output_item.added.
    */
   | { block: Readonly<Record<string, unknown>> };
 
@@ -250,7 +251,7 @@ export type CacheOptions = {
   minimumTokens?: number | Readonly<Record<string, number>>;
   /** Number of positions searched per mark, backwards from the mark (default 20). */
   lookBack?: number;
-  /** Smallest cached prefix in the OpenAI wire format, and the step by which it grows (default 1024 and 128). */
+  /** Smallest cached prefix in the OpenAI wire formats, and the step by which it grows (default 1024 and 128). */
   openaiMinimumTokens?: number;
   openaiStepTokens?: number;
 };
@@ -276,8 +277,8 @@ export type ApiServerOptions = {
   validate?: boolean;
   /**
    * By default, each reply without scripted thinking begins with a thinking block without text if the model always
-   * thinks (Claude Fable 5.1, Opus 5.5, Sonnet 5.5 and later), as in the provider's responses. False, or a light
-   * recording, leaves these blocks out.
+   * thinks (Claude Fable 5.1, Opus 5.5, Sonnet 5.5 and later), or with a reasoning item without a summary in the
+   * Responses API, as in the providers' responses. False, or a light recording, leaves these blocks out.
    */
   thinks?: boolean;
   port?: number;

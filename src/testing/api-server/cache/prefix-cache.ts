@@ -49,9 +49,11 @@ export function createPrefixCache(options: CacheOptions = {}): PrefixCache {
           ? planByMarks(prefixes, live, { minimum, window: options.lookBack ?? 20 })
           : planAutomatically(prefixes, live, options);
       refresh(prefixes[plan.readIndex], now);
-      const idealRead = wire === "openai" ? inSteps(known, options) : known < minimum ? 0 : known;
-      const { read, written, written1h } = plan;
+      const idealRead = wire !== "anthropic" ? inSteps(known, options) : known < minimum ? 0 : known;
+      const { read, written1h } = plan;
       const prompt = prefixes.at(-1)?.tokens ?? 0;
+      // Only the Responses API reports what an automatic cache writes.
+      const written = wire === "responses" ? Math.max(0, inSteps(prompt, options) - read) : plan.written;
       const account = { prompt, read, written, written1h, idealRead, missed: Math.max(0, idealRead - read) };
       return {
         account,

@@ -20,15 +20,17 @@ export function promptPrefixes(wire: Wire, rawBody: Buffer): readonly Prefix[] {
     return span === undefined ? [] : isArray(rawBody, span) ? itemsOf(rawBody, span) : [span];
   };
   // Providers put the schema of the answer before everything else.
-  const chain = startChain(`${wire} ${raw("model")} ${raw("response_format")} ${raw("output_config")}`);
+  const format = `${raw("response_format")} ${raw("output_config")} ${raw("text")}`;
+  const chain = startChain(`${wire} ${raw("model")} ${format}`);
   for (const tool of listed("tools")) chain.add("tool", block(rawBody, tool));
-  for (const system of listed("system")) chain.add("system", block(rawBody, system));
+  for (const system of listed(wire === "responses" ? "instructions" : "system")) {
+    chain.add("system", block(rawBody, system));
+  }
   // If one of these parameters changes, the provider still reads tools and system from its cache, but no messages.
   if (wire === "anthropic") chain.salt(`${raw("thinking")} ${raw("tool_choice")}`);
-  for (const message of listed("messages")) {
-    if (wire === "openai")
-      chain.add("message", { bytes: rawBody.subarray(message.start, message.end), mark: undefined });
-    else addMessage(chain, rawBody, message);
+  for (const message of listed(wire === "responses" ? "input" : "messages")) {
+    if (wire === "anthropic") addMessage(chain, rawBody, message);
+    else chain.add("message", { bytes: rawBody.subarray(message.start, message.end), mark: undefined });
   }
   return chain.prefixes;
 }

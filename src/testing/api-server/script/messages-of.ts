@@ -1,11 +1,12 @@
 import { asList, asObject, asText, isObject, type JsonObject } from "../json-values.ts";
 import type { RecordedRequest } from "../types.ts";
+import { inputItems, isOutput, thinkingOf } from "../validate/reasoning.ts";
 
 /** A tool call in a request's message. */
 export type SeenToolCall = { id: string; name: string; input: unknown };
 /** A call's result in a request's message. */
 export type SeenToolResult = { id: string; text: string; isError: boolean };
-/** A request's message, in the same form for both wire formats. */
+/** A request's message, in the same form for all wire formats. */
 export type SeenMessage = {
   role: "user" | "assistant";
   text: string;
@@ -15,10 +16,11 @@ export type SeenMessage = {
 };
 
 /**
- * Returns a request's messages, in the same form for both wire formats: consecutive OpenAI tool messages become one
- * user message.
+ * Returns a request's messages, in the same form for all wire formats: consecutive OpenAI tool messages become one user
+ * message, and so do consecutive items of one side in the Responses API.
  */
 export function messagesOf(request: RecordedRequest): readonly SeenMessage[] {
+  if (request.wire === "responses") return messagesOfItems(inputItems(request.body));
   const messages = asList(asObject(request.body)["messages"]).map(asObject);
   return request.wire === "openai" ? openaiMessages(messages) : messages.map(anthropicMessage);
 }
@@ -26,6 +28,7 @@ export function messagesOf(request: RecordedRequest): readonly SeenMessage[] {
 /** Returns a request's system text, with its blocks joined by newlines. */
 export function systemOf(request: RecordedRequest): string {
   const body = asObject(request.body);
+  if (request.wire === "responses") return textOf(body["instructions"]);
   if (request.wire !== "openai") return textOf(body["system"]);
   const isSystem = (message: JsonObject) => message["role"] === "system" || message["role"] === "developer";
   const messages = asList(body["messages"]).map(asObject).filter(isSystem);
@@ -92,6 +95,36 @@ function openaiMessage(message: JsonObject): SeenMessage {
     }),
     toolResults: [],
   };
+}
+
+function messagesOfItems(items: readonly JsonObject[]): readonly SeenMessage[] {
+  const seen: SeenMessage[] = [];
+  for (const item of items) {
+    const role = isOutput(item) ? "assistant" : "user";
+    const last = seen.at(-1);
+    if (last?.role === role) seen[seen.length - 1] = withItem(last, item);
+    else seen.push(withItem({ role, text: "", thinking: "", toolCalls: [], toolResults: [] }, item));
+  }
+  return seen;
+}
+
+function withItem(message: SeenMessage, item: JsonObject): SeenMessage {
+  const id = asText(item["call_id"]);
+  const joined = (before: string, text: string) => (before === "" ? text : `${before}\n${text}`);
+  switch (item["type"]) {
+    case "function_call": {
+      const call = { id, name: asText(item["name"]), input: parsed(asText(item["arguments"])) };
+      return { ...message, toolCalls: [...message.toolCalls, call] };
+    }
+    case "function_call_output": {
+      const result = { id, text: textOf(item["output"]), isError: false };
+      return { ...message, toolResults: [...message.toolResults, result] };
+    }
+    case "reasoning":
+      return { ...message, thinking: joined(message.thinking, asText(thinkingOf(item)["thinking"])) };
+    default:
+      return { ...message, text: joined(message.text, textOf(item["content"])) };
+  }
 }
 
 function textOf(content: unknown): string {

@@ -94,7 +94,7 @@ export function readThinking(
  * Returns what has changed since a block was written. All thinking before the block may be missing, but not just a part
  * of it: either the previous block precedes it, or none does.
  */
-function changeSince(written: Binding, now: Binding): string | undefined {
+export function changeSince(written: Binding, now: Binding): string | undefined {
   if (written.system !== now.system) return "the `system` prompt";
   if (written.tools !== now.tools) return "the `tools` list";
   if (written.messages !== now.messages) return "an earlier message";

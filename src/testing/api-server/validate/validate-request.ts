@@ -4,6 +4,7 @@ import { type ErrorAnswer, errorAnswer } from "../wire/error-answer.ts";
 import { controlsBinding, type ThinkingLedger } from "./thinking.ts";
 import { validateAnthropic } from "./validate-anthropic.ts";
 import { validateOpenai } from "./validate-openai.ts";
+import { validateResponses } from "./validate-responses.ts";
 
 export type Refusal = { reason: string; answer: ErrorAnswer };
 
@@ -25,8 +26,12 @@ export function validateRequest(
   const json = jsonProblem(request);
   if (json !== undefined) return refuse(400, json);
   const controls = controlsBinding(request.headers["anthropic-beta"]);
-  const problem =
-    wire === "anthropic" ? validateAnthropic(request.body, { ledger, controls }) : validateOpenai(request.body);
+  const validate: Record<Wire, (body: unknown) => string | undefined> = {
+    anthropic: (body) => validateAnthropic(body, { ledger, controls }),
+    openai: validateOpenai,
+    responses: (body) => validateResponses(body, ledger),
+  };
+  const problem = validate[wire](request.body);
   if (problem !== undefined) return refuse(400, problem);
   if (options.models !== undefined && !options.models.includes(request.model)) {
     return refuse(404, `model: ${request.model}`);

@@ -62,7 +62,7 @@ const htmlPage =
   "<!doctype html><html><head><title>Gateway</title></head><body><h1>Please sign in</h1></body></html>\n";
 
 function spendCap(wire: Wire, status: 400 | 402 | 429): ErrorAnswer {
-  if (wire === "openai") {
+  if (wire !== "anthropic") {
     const message = "You exceeded your current quota, please check your plan and billing details.";
     const error = { message, type: "insufficient_quota", param: null, code: "insufficient_quota" };
     return { status, headers: { "content-type": "application/json" }, body: JSON.stringify({ error }) };

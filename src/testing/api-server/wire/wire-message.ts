@@ -45,13 +45,15 @@ export function makeWireMessage(reply: Reply, options: MessageOptions): WireMess
   );
   const usesTool = parts.some((part) => part.kind === "tool");
   return {
-    id: (options.wire === "anthropic" ? "msg_" : "chatcmpl-") + idFrom(options, "message"),
+    id: idPrefixes[options.wire] + idFrom(options, "message"),
     model: options.model,
     parts,
     stopReason: reply.stopReason ?? (usesTool ? "tool_use" : "end_turn"),
     usage: withinWritten({ ...options.usage, outputTokens: outputTokens(parts), ...reply.usage }),
   };
 }
+
+const idPrefixes: Record<Wire, string> = { anthropic: "msg_", openai: "chatcmpl-", responses: "resp_" };
 
 function isThought(part: ReplyPart): boolean {
   return typeof part !== "string" && ("thinking" in part || "redactedThinking" in part);
