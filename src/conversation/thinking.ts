@@ -11,18 +11,28 @@ export function withoutThinking(message: Message): Message {
 
 /** Returns whether requests with this head contain thinking from this message. */
 export function sendsThinking(message: Message, head: Head): boolean {
-  if (head.dialect !== "anthropic" || message.role === "user") return false;
+  if (message.role === "user") return false;
   return message.content.some((block) => isThinking(block) && isShownTo(block, head));
 }
 
-/** Returns whether a thinking or opaque block may be sent. Only the model that wrote a block may receive it. */
-export function isShownTo(block: ThinkingBlock | OpaqueBlock, { provider, model }: Head): boolean {
-  const isOwn = block.origin.provider === provider && block.origin.model === model;
-  return isOwn && (block.type === "opaque" || block.signature !== undefined);
+/**
+ * Returns whether a thinking or opaque block may be sent. Only the model that wrote a block may receive it, and only in
+ * the dialect in which it was written.
+ */
+export function isShownTo(block: ThinkingBlock | OpaqueBlock, { provider, model, dialect }: Head): boolean {
+  if (block.origin.provider !== provider || block.origin.model !== model) return false;
+  if (block.type === "opaque") return dialect === (isReasoning(block) ? "responses" : "anthropic");
+  return dialect === "anthropic" && block.signature !== undefined;
 }
 
 export function isThinking(block: AssistantBlock): block is ThinkingBlock | OpaqueBlock {
-  return block.type === "thinking" || (block.type === "opaque" && /"type"\s*:\s*"redacted_thinking"/.test(block.json));
+  if (block.type !== "opaque") return block.type === "thinking";
+  return isReasoning(block) || /"type"\s*:\s*"redacted_thinking"/.test(block.json);
+}
+
+/** Returns whether a block is a reasoning item of the Responses API. */
+function isReasoning({ json }: OpaqueBlock): boolean {
+  return /"type"\s*:\s*"reasoning"/.test(json);
 }
 
 /** Returns whether two heads put the same tools and system text before the messages. */

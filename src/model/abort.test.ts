@@ -1,22 +1,14 @@
 import { createServer } from "node:net";
 import { describe, expect, it } from "vitest";
 import type { ModelProgress } from "../ports/index.ts";
+import { dialects } from "../protocol/index.ts";
 import { createLimiter } from "./limits/limiter.ts";
-import {
-  atEnd,
-  callerFor,
-  connectionsForTest,
-  type Dialect,
-  promptOf,
-  providerAt,
-  realClock,
-  serve,
-} from "./wire.test-support.ts";
+import { atEnd, callerFor, connectionsForTest, promptOf, providerAt, realClock, serve } from "./wire.test-support.ts";
 import { createWireModel } from "./wire-model.ts";
 
 const aborted = { ok: false, error: { code: "aborted" } };
 
-describe.each<Dialect>(["anthropic", "openai"])("an abort, %s", (dialect) => {
+describe.each(dialects)("an abort, %s", (dialect) => {
   it("sends nothing if it comes before the call", async () => {
     const server = await serve({ script: [] });
     const { outcome } = await callerFor(server.url, dialect).call({ signal: AbortSignal.abort() });

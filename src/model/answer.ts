@@ -53,6 +53,16 @@ export function parseObject(json: string): object | undefined {
   }
 }
 
+/** Returns the error that a provider reports as a text or an object. */
+export function providerErrorOf(value: unknown): ProviderError {
+  if (typeof value === "string") return { type: "error", message: value };
+  const { code, type, message } = value as { code?: unknown; type?: unknown; message?: unknown };
+  return {
+    type: [type, code].filter((word) => typeof word === "string").join(" ") || "error",
+    message: String(message ?? ""),
+  };
+}
+
 /** Replaces lone surrogates, which can't be sent back as UTF-8 and would make every later request invalid. */
 export function wellFormed(text: string): string {
   return text.replace(/\p{Surrogate}/gu, "\ufffd");

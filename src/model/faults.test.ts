@@ -1,11 +1,10 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { describe, expect, it } from "vitest";
-import type { Usage } from "../protocol/index.ts";
+import { dialects, type Usage } from "../protocol/index.ts";
 import type { Fault } from "../testing/index.ts";
-import { atEnd, type Call, callerFor, connectionsForTest, type Dialect, serve, testKey } from "./wire.test-support.ts";
+import { atEnd, type Call, callerFor, connectionsForTest, serve, testKey } from "./wire.test-support.ts";
 
-const dialects: readonly Dialect[] = ["anthropic", "openai"];
 const good = { content: "the whole answer" };
 
 function retriesOf({ progress }: Call) {
@@ -98,8 +97,8 @@ describe.each(dialects)("temporary faults, %s", (dialect) => {
     const server = await serve({ script: [{ reply: good, faults: [{ kind: "missing-end" }], times: "always" }] });
     const call = await callerFor(server.url, dialect).call();
     expect(call.outcome.ok).toBe(true);
-    // For OpenAI-compatible servers, a response is complete after a finish reason and a clean close.
-    expect(retriesOf(call).length).toBe(dialect === "anthropic" ? 1 : 0);
+    // For servers with Chat Completions, a response is complete after a finish reason and a clean close.
+    expect(retriesOf(call).length).toBe(dialect === "openai" ? 0 : 1);
   });
 });
 
@@ -168,7 +167,7 @@ describe.each(dialects)("permanent faults, %s", (dialect) => {
   });
 
   it("gives up on a silent server after three attempts, with the partial text", async () => {
-    const hang: Fault = { kind: "hang", afterBytes: dialect === "anthropic" ? 700 : 500 };
+    const hang: Fault = { kind: "hang", afterBytes: { anthropic: 700, openai: 500, responses: 2_500 }[dialect] };
     const text = Array.from({ length: 30 }, (_, index) => `w${index} `);
     const server = await serve({
       script: [{ reply: { content: [{ text }] }, faults: [{ kind: "hang" }, hang, hang], times: "always" }],

@@ -1,19 +1,18 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import type { ModelProgress } from "../ports/index.ts";
+import { type Dialect, dialects } from "../protocol/index.ts";
 import { createApiServer, type Reply } from "../testing/index.ts";
-import type { AnswerReader } from "./answer.ts";
-import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
-import { createOpenaiReader } from "./openai/openai-reader.ts";
+import { messagesUrl } from "./providers/endpoint.ts";
 import { providerInfo } from "./providers/provider-info.ts";
 import { receiveAnswer, type Verdict } from "./transport/receive-answer.ts";
-import { callerFor, type Dialect, promptOf, providerAt, testKey, textDeltas } from "./wire.test-support.ts";
+import { callerFor, promptOf, providerAt, testKey, textDeltas } from "./wire.test-support.ts";
+import { createReader } from "./wire-model.ts";
 
 /** Returns the bytes that a server actually sends for a reply. */
 async function streamOf(reply: Reply, dialect: Dialect): Promise<Buffer> {
   const server = await createApiServer({ script: [reply] });
-  const path = dialect === "anthropic" ? "/v1/messages" : "/v1/chat/completions";
-  const response = await fetch(server.url + path, {
+  const response = await fetch(messagesUrl(server.url, dialect), {
     method: "POST",
     body: Buffer.concat(promptOf().body(dialect, 1_000)),
     headers: {
@@ -31,12 +30,16 @@ async function streamOf(reply: Reply, dialect: Dialect): Promise<Buffer> {
 
 function readIn(dialect: Dialect, chunks: Iterable<Buffer>) {
   const progress: ModelProgress[] = [];
-  const make = dialect === "anthropic" ? createAnthropicReader : createOpenaiReader;
   const origin = { provider: "p", model: "m" };
-  const reader: AnswerReader = make({ origin, callId: (index) => `c${index}`, emit: (event) => progress.push(event) });
+  const options = {
+    origin,
+    callId: (index: number) => `c${index}`,
+    emit: (event: ModelProgress) => progress.push(event),
+  };
+  const reader = createReader[dialect](options);
   const info = providerInfo(providerAt("http://localhost", dialect), "m");
-  const options = { reader, info, maxAnswerBytes: 1_000_000, now: () => 0 };
-  const receiver = receiveAnswer({ status: 200, headers: {} }, options);
+  const limits = { maxAnswerBytes: 1_000_000, now: () => 0 };
+  const receiver = receiveAnswer({ status: 200, headers: {} }, { reader, info, ...limits });
   let verdict: Verdict | undefined;
   for (const chunk of chunks) verdict ??= receiver.data(chunk);
   return { verdict, answer: reader.answer(), progress };
@@ -56,7 +59,7 @@ const reply: Reply = {
   ],
 };
 
-describe.each<Dialect>(["anthropic", "openai"])("a stream split anywhere, %s", (dialect) => {
+describe.each(dialects)("a stream split anywhere, %s", (dialect) => {
   it("produces the same response wherever it is split in two", async () => {
     const bytes = await streamOf(reply, dialect);
     const whole = readIn(dialect, [bytes]);
@@ -93,7 +96,8 @@ describe.each<Dialect>(["anthropic", "openai"])("a stream split anywhere, %s", (
 
   it("is complete only at its end marker", async () => {
     const bytes = await streamOf(reply, dialect);
-    const marker = bytes.lastIndexOf(dialect === "anthropic" ? '"message_stop"' : "[DONE]");
+    const markers = { anthropic: '"message_stop"', openai: "[DONE]", responses: '"response.completed"' };
+    const marker = bytes.lastIndexOf(markers[dialect]);
     for (let cut = 0; cut < marker; cut += 7) expect(readIn(dialect, [bytes.subarray(0, cut)]).verdict).toBeUndefined();
   });
 });

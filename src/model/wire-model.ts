@@ -1,11 +1,12 @@
 import type { Clock, Model, ModelProgress, ModelRequest } from "../ports/index.ts";
-import type { AssistantBlock, JsonSchema, ModelOutcome, Usage } from "../protocol/index.ts";
+import type { AssistantBlock, Dialect, JsonSchema, ModelOutcome, Usage } from "../protocol/index.ts";
 import { addUsage, noUsage } from "../protocol/index.ts";
-import type { AnswerReader, CompleteAnswer } from "./answer.ts";
+import type { AnswerReader, CompleteAnswer, ReaderOptions } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
 import type { Limiter, Pass } from "./limits/limiter.ts";
 import { decideRetry, defaultRetryPolicy, type RetryPolicy } from "./limits/retry.ts";
 import { createOpenaiReader } from "./openai/openai-reader.ts";
+import { createResponsesReader } from "./openai/responses-reader.ts";
 import { describeModel } from "./providers/describe-model.ts";
 import { commonHeaders, messagesUrl } from "./providers/endpoint.ts";
 import { enforceableSchema } from "./providers/enforceable-schema.ts";
@@ -203,9 +204,14 @@ function createSchemaFallback({ url, info }: Wire, { answerSchema }: ModelReques
 
 function readerFor({ options, info }: Wire, { callId, prompt }: ModelRequest, emit: Emit): AnswerReader {
   const origin = { provider: info.provider, model: info.model };
-  const make = options.provider.dialect === "anthropic" ? createAnthropicReader : createOpenaiReader;
-  return make({ origin, callId, emit, cacheLifetime: prompt.head.cacheLifetime });
+  return createReader[options.provider.dialect]({ origin, callId, emit, cacheLifetime: prompt.head.cacheLifetime });
 }
+
+export const createReader: Record<Dialect, (options: ReaderOptions) => AnswerReader> = {
+  anthropic: createAnthropicReader,
+  openai: createOpenaiReader,
+  responses: createResponsesReader,
+};
 
 /** Counts the received characters of a response. */
 function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: () => number } {

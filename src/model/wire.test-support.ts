@@ -1,14 +1,12 @@
 import { afterEach } from "vitest";
 import type { Clock, ModelProgress, ModelRequest, Prompt } from "../ports/index.ts";
-import type { ModelOutcome } from "../protocol/index.ts";
+import type { Dialect, ModelOutcome } from "../protocol/index.ts";
 import { type ApiServer, type ApiServerOptions, createApiServer } from "../testing/index.ts";
 import type { Delay } from "./limits/delay.ts";
 import { createLimiter, type Limiter } from "./limits/limiter.ts";
 import type { ResolvedProvider } from "./providers/providers.ts";
 import { type Connections, createConnections } from "./transport/connections.ts";
 import { createWireModel, type WireModelOptions } from "./wire-model.ts";
-
-export type Dialect = "anthropic" | "openai";
 
 export const realClock: Clock = { now: () => Date.now(), monotonic: () => performance.now() };
 
@@ -51,7 +49,7 @@ export function providerAt(url: string, dialect: Dialect, more: Partial<Resolved
 export function promptOf(text = "hello", model = "test-model"): Prompt {
   const messages = [{ role: "user" as const, content: [{ type: "text" as const, text }] }];
   const common = `{"model":${JSON.stringify(model)},"stream":true,`;
-  const wire = `"messages":[{"role":"user","content":${JSON.stringify(text)}}],`;
+  const wire = `[{"role":"user","content":${JSON.stringify(text)}}],`;
   return {
     head: {
       provider: "test",
@@ -64,11 +62,17 @@ export function promptOf(text = "hello", model = "test-model"): Prompt {
     },
     messages: () => messages,
     body: (dialect, maxTokens) => {
-      const usage = dialect === "openai" ? `"stream_options":{"include_usage":true},` : "";
-      return [Buffer.from(common), Buffer.from(usage), Buffer.from(wire), Buffer.from(`"max_tokens":${maxTokens}}`)];
+      const { more, messages, limit } = fields[dialect];
+      return [common, more, `"${messages}":`, wire, `"${limit}":${maxTokens}}`].map((piece) => Buffer.from(piece));
     },
   };
 }
+
+const fields: Readonly<Record<Dialect, { more: string; messages: string; limit: string }>> = {
+  anthropic: { more: "", messages: "messages", limit: "max_tokens" },
+  openai: { more: '"stream_options":{"include_usage":true},', messages: "messages", limit: "max_tokens" },
+  responses: { more: '"store":false,', messages: "input", limit: "max_output_tokens" },
+};
 
 export interface Call {
   readonly outcome: ModelOutcome;

@@ -83,6 +83,7 @@ export type { JsonObject, JsonSchema, JsonValue } from "./json.ts";
 export {
   type CacheLifetime,
   type Dialect,
+  dialects,
   type Effort,
   efforts,
   type Head,

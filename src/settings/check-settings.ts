@@ -1,5 +1,5 @@
 import { checkSchema, isRecord, misspelledName } from "../lib/index.ts";
-import { forkChoices, type JsonSchema, permissionModes } from "../protocol/index.ts";
+import { dialects, forkChoices, type JsonSchema, permissionModes } from "../protocol/index.ts";
 import { agentProblems } from "./agent-settings.ts";
 
 export interface SettingsCheck {
@@ -92,7 +92,7 @@ const prices: JsonSchema = {
 const provider: JsonSchema = {
   type: "object",
   properties: {
-    dialect: { enum: ["anthropic", "openai"] },
+    dialect: { enum: dialects },
     baseUrl: { type: "string", pattern: "^https?://" },
     apiKeyEnv: text,
     models: { type: "object", properties: { small: text, medium: text, large: text } },

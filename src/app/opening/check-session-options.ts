@@ -4,6 +4,7 @@ import { checkRules } from "../../permissions/index.ts";
 import type { Model } from "../../ports/index.ts";
 import {
   canonicalToolName,
+  dialects,
   efforts,
   hookEvents,
   permissionModes,
@@ -199,7 +200,7 @@ function isAppended(value: unknown): boolean {
 /** Throws a `UserError` if the `describe` method of the program's model fails or returns an invalid description. */
 export function checkModel(model: Model): void {
   const fix =
-    'Return { provider, model, dialect: "anthropic" or "openai", window, maxOutputTokens } from describe, with window and maxOutputTokens in tokens.';
+    'Return { provider, model, dialect: "anthropic", "openai" or "responses", window, maxOutputTokens } from describe, with window and maxOutputTokens in tokens.';
   let described: unknown;
   try {
     described = model.describe();
@@ -209,7 +210,7 @@ export function checkModel(model: Model): void {
   const { provider, model: name, dialect, window, maxOutputTokens } = isRecord(described) ? described : {};
   const isValid =
     [provider, name].every(aString.accepts) &&
-    (dialect === "anthropic" || dialect === "openai") &&
+    oneOf(dialects).accepts(dialect) &&
     [window, maxOutputTokens].every(aCount.accepts);
   if (!isValid) throw optionError("The model's describe method returned an invalid description", fix);
 }

@@ -1,6 +1,7 @@
 import type { Dialect } from "../../protocol/index.ts";
 import { anthropicSerializer } from "./anthropic.ts";
 import { openaiSerializer } from "./openai.ts";
+import { responsesSerializer } from "./responses.ts";
 import type { Serializer } from "./serializer.ts";
 
 /**
@@ -9,7 +10,11 @@ import type { Serializer } from "./serializer.ts";
  */
 export const SERIALIZER_VERSION = 3;
 
-const serializers: Record<Dialect, Serializer> = { anthropic: anthropicSerializer, openai: openaiSerializer };
+const serializers: Record<Dialect, Serializer> = {
+  anthropic: anthropicSerializer,
+  openai: openaiSerializer,
+  responses: responsesSerializer,
+};
 
 export function serializerFor(dialect: Dialect): Serializer {
   return serializers[dialect];

@@ -48,12 +48,16 @@ function openaiHead(head: RequestHead): HeadText {
   return { text, markAt: -1, toolMarks: [], holdsMessage: opened, dimensions };
 }
 
+function responseFormat(schema: JsonSchema): object {
+  return { type: "json_schema", json_schema: answerFormat(schema) };
+}
+
 /**
  * OpenAI enforces a schema only in strict mode, which requires every property. Compatible servers always enforce the
  * schema.
  */
-function responseFormat(schema: JsonSchema): object {
-  return { type: "json_schema", json_schema: { name: "answer", strict: requiresEverything(schema), schema } };
+export function answerFormat(schema: JsonSchema): object {
+  return { name: "answer", strict: requiresEverything(schema), schema };
 }
 
 function requiresEverything(schema: unknown): boolean {

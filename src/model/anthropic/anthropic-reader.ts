@@ -8,7 +8,7 @@ import {
   type ReaderOptions,
   wellFormed,
 } from "../answer.ts";
-import { rawMember } from "./raw-member.ts";
+import { rawMember } from "../raw-member.ts";
 
 /** Reads the Messages dialect. Only `message_stop` completes a response. */
 export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: ReaderOptions): AnswerReader {

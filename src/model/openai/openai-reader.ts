@@ -6,6 +6,7 @@ import {
   createPairKeeper,
   type ProviderError,
   parseObject,
+  providerErrorOf,
   type ReaderOptions,
   wellFormed,
 } from "../answer.ts";
@@ -169,15 +170,6 @@ function textOfContent(value: unknown): string {
   if (typeof value === "string") return value;
   if (!Array.isArray(value)) return "";
   return value.map((part: { text?: unknown } | null) => (typeof part?.text === "string" ? part.text : "")).join("");
-}
-
-function providerErrorOf(value: unknown): ProviderError {
-  if (typeof value === "string") return { type: "error", message: value };
-  const { code, type, message } = value as { code?: unknown; type?: unknown; message?: unknown };
-  return {
-    type: [type, code].filter((word) => typeof word === "string").join(" ") || "error",
-    message: String(message ?? ""),
-  };
 }
 
 function mapFinishReason(reason: string | undefined): StopReason {

@@ -10,6 +10,7 @@ import { type ResolvedProvider, tierOf } from "./providers.ts";
 const unknown: Record<Dialect, { window: number; maxOutputTokens: number }> = {
   anthropic: { window: 200_000, maxOutputTokens: 32_000 },
   openai: { window: 128_000, maxOutputTokens: 8_192 },
+  responses: { window: 128_000, maxOutputTokens: 8_192 },
 };
 
 /**
@@ -29,7 +30,7 @@ export function describeModel(provider: ResolvedProvider, model: string): ModelD
     cacheMinimumTokens: known?.cacheMinimumTokens,
     efforts: known?.efforts,
     // A gateway may handle a model with this name differently.
-    noEffortWithTools: known !== undefined && takesToolsOnlyWithoutReasoning(model),
+    noEffortWithTools: known !== undefined && provider.dialect === "openai" && takesToolsOnlyWithoutReasoning(model),
   };
 }
 

@@ -2,7 +2,11 @@ import { credentialsOf, maskAddress } from "../../lib/index.ts";
 import type { Dialect } from "../../protocol/index.ts";
 import type { ResolvedProvider } from "./providers.ts";
 
-const paths: Record<Dialect, string> = { anthropic: "/messages", openai: "/chat/completions" };
+const paths: Record<Dialect, string> = {
+  anthropic: "/messages",
+  openai: "/chat/completions",
+  responses: "/responses",
+};
 
 /** Returns the URL to post messages to. The base URL may lack the version segment, or already be complete. */
 export function messagesUrl(baseUrl: string, dialect: Dialect): URL {

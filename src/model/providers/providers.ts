@@ -49,7 +49,7 @@ const builtIns: Readonly<Record<string, BuiltIn>> = {
     baseUrl: "https://api.openai.com/v1",
     baseUrlEnv: "OPENAI_BASE_URL",
     apiKeyEnv: "OPENAI_API_KEY",
-    // The newest models that support tools in Chat Completions.
+    // The newest models that also support tools in Chat Completions, which compatible servers at another address use.
     models: { small: "gpt-6-luna", medium: "gpt-6-sol", large: "gpt-6-sol" },
     maxTokensField: "max_completion_tokens",
   },
@@ -94,11 +94,19 @@ export function findProvider(
     models: { ...builtIn?.models, ...own?.models },
     name,
     baseUrl,
-    dialect: own?.dialect ?? builtIn?.dialect ?? "openai",
+    dialect: own?.dialect ?? (isOpenai(baseUrl) ? "responses" : (builtIn?.dialect ?? "openai")),
     // A different address may be that of a local server, which needs no key. If the settings name a key variable, a key
     // is required.
     keyRequired: own?.apiKeyEnv !== undefined || (builtIn?.apiKeyEnv !== undefined && atHome),
   };
+}
+
+/**
+ * Returns whether the address is OpenAI's own, including its regional ones. Many compatible servers support only Chat
+ * Completions.
+ */
+function isOpenai(baseUrl: string): boolean {
+  return URL.canParse(baseUrl) && /^(.+\.)?api\.openai\.com$/.test(new URL(baseUrl).hostname);
 }
 
 /** Returns the provider that an environment variable selects, and the name of the variable. */

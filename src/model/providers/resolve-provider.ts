@@ -154,7 +154,7 @@ function credentialFor(entry: ProviderEntry, environment: Environment): Credenti
   if (!/^[\x21-\x7e]+$/.test(key.value)) {
     return `${key.variable} contains characters that are not valid in a key, such as a space or a line break. Copy the key again.`;
   }
-  const bearer = entry.dialect === "openai" || key.variable === "ANTHROPIC_AUTH_TOKEN";
+  const bearer = entry.dialect !== "anthropic" || key.variable === "ANTHROPIC_AUTH_TOKEN";
   const carrier: Record<string, string> = bearer
     ? { authorization: `Bearer ${key.value}` }
     : { "x-api-key": key.value };

@@ -69,7 +69,7 @@ const statusByType: readonly (readonly [RegExp, number])[] = [
   [/authentication|invalid_api_key/, 401],
   [/permission/, 403],
   [/not_found/, 404],
-  [/invalid_request|bad_request/, 400],
+  [/invalid_request|bad_request|invalid_prompt|context_length_exceeded|image/, 400],
 ];
 
 function classify(status: number, error: ProviderError, info: ProviderInfo): Failure {
@@ -111,7 +111,7 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
     );
   }
   if (status === 400 && /function tools with reasoning_effort are not supported/i.test(text)) {
-    const fix = "Leave out the effort, or choose another model with the `model` option, such as gpt-6-sol";
+    const fix = `Set providers.${provider}.dialect to "responses" in your settings if ${host} supports OpenAI's Responses API. Otherwise leave out the effort, or choose another model with the \`model\` option, such as gpt-6-sol`;
     return make(
       "unsupported",
       `${model} does not support tools over Chat Completions, at least at this effort${said}. ${fix}.`,
@@ -144,7 +144,7 @@ const overflow =
   /prompt is too long|context_length_exceeded|maximum context length|exceeds? (the )?(available )?(model'?s? )?(maximum )?context|context (window|length|size|limit) (of|is|exceeded)|request_too_large|too many (input )?tokens|input is too long/i;
 /** Reasons that no longer apply once the thinking is left out. */
 const refusedThinking =
-  /bound to a different conversation|invalid `?(signature|data)`? in `?(redacted_)?thinking|thinking`? blocks[^.]*cannot be modified/i;
+  /encrypted content[^.]* could not be verified|invalid_encrypted_content|of type 'reasoning' was provided without|bound to a different conversation|invalid `?(signature|data)`? in `?(redacted_)?thinking|thinking`? blocks[^.]*cannot be modified/i;
 const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 

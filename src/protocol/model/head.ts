@@ -1,6 +1,8 @@
 import type { JsonSchema } from "../json.ts";
 
-export type Dialect = "anthropic" | "openai";
+/** Wire format: Anthropic's Messages API, or OpenAI's Chat Completions API or Responses API. */
+export const dialects = ["anthropic", "openai", "responses"] as const;
+export type Dialect = (typeof dialects)[number];
 
 export interface ToolDeclaration {
   readonly name: string;

@@ -22,6 +22,8 @@ export type ResultBlock = TextBlock | ImageBlock;
 export interface TextBlock {
   readonly type: "text";
   readonly text: string;
+  /** What the model said that a text is for. Sent back to OpenAI's models, which work worse without it. */
+  readonly phase?: "commentary" | "final_answer" | undefined;
 }
 
 export interface ImageBlock {

@@ -17,6 +17,10 @@ const invalidBytesMark = "\uE0FF";
 /** Overlong, stray and truncated sequences that no decoder accepts as UTF-8. */
 const invalidBytes = Buffer.from([0xc3, 0x28, 0xff, 0xe2, 0x82]);
 
+const unknownEvent: Frame = {
+  text: 'event: weather.changed\ndata: {"type":"weather.changed","index":0,"delta":1}\n\n',
+};
+
 /** Returns a function that chooses the fault to inject into the nth model call, from the first plan that applies. */
 export function planFaults(plans: readonly PlannedFault[], seed: number): (ordinal: number) => Fault | undefined {
   return (ordinal) => {
@@ -69,6 +73,8 @@ export function applyToFrames(frames: Iterable<Frame>, fault: Fault, context: Fr
       const index = at < 0 ? all.length + at : at;
       return all.flatMap((frame, position) => (position === index ? [frame, frame] : [frame]));
     }
+    case "unknown-events":
+      return streamOnly(frames, fault, context).flatMap((frame) => [unknownEvent, frame]);
     case "missing-end":
       return streamOnly(frames, fault, context).filter((frame) => frame.role !== "end");
     case "truncated-tool-json": {

@@ -107,6 +107,8 @@ export type Fault =
   | { kind: "truncated-tool-json"; end: "close" | "max-tokens" }
   | { kind: "invalid-utf8" }
   | { kind: "duplicate-event"; event?: number }
+  /** Sends an event of an unknown type before each event of the response. */
+  | { kind: "unknown-events" }
   | { kind: "missing-end" }
   | { kind: "wrong-content-type"; contentType?: string }
   | { kind: "html" }
