@@ -30,7 +30,20 @@ const responses: readonly (readonly ReplyPart[])[] = [
   [forkCall("judge it", { subagent_type: "judge" })],
   [{ thinking: "Only thinking." }],
 ];
-const models = ["claude-opus-5-5", "claude-fable-5-1", "claude-sonnet-5-5", "claude-haiku-4-5"] as const;
+const wires = {
+  anthropic: {
+    provider: "anthropic",
+    models: ["claude-opus-5-5", "claude-fable-5-1", "claude-sonnet-5-5", "claude-haiku-4-5"],
+    thinking: '"signature"',
+  },
+  responses: {
+    provider: "openai",
+    models: ["gpt-6.2-sol", "gpt-6-sol", "gpt-6.2-astra", "gpt-5.1"],
+    thinking: '"type":"reasoning"',
+  },
+} as const;
+type Wire = keyof typeof wires;
+const model = fc.nat(3);
 
 const action = fc.oneof(
   {
@@ -42,7 +55,7 @@ const action = fc.oneof(
   },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("compact" as const) }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("rewind" as const), to: fc.nat() }) },
-  { weight: 2, arbitrary: fc.record({ do: fc.constant("model" as const), model: fc.constantFrom(...models) }) },
+  { weight: 2, arbitrary: fc.record({ do: fc.constant("model" as const), model }) },
   { weight: 2, arbitrary: fc.record({ do: fc.constant("agents" as const), exists: fc.boolean() }) },
   { weight: 1, arbitrary: fc.record({ do: fc.constant("instructions" as const), text: fc.constantFrom("Tabs.", "") }) },
   {
@@ -51,10 +64,10 @@ const action = fc.oneof(
       do: fc.constant("resume" as const),
       /** Whether the session is closed while the main agent works. */
       isParked: fc.boolean(),
+      model,
       options: fc.record<SessionOptions>({
         effort: fc.constantFrom("low", "high"),
         trusted: fc.boolean(),
-        model: fc.constantFrom(...models),
         agents: fc.constantFrom({ judge: { ...judge, forkContext: true } }, { judge }),
       }),
     }),
@@ -62,21 +75,24 @@ const action = fc.oneof(
 );
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
-it("whatever happens to a conversation, the provider accepts all the thinking that is sent back", async () => {
-  let withThinking = 0;
-  await fc.assert(
-    fc.asyncProperty(fc.array(action, { minLength: 4, maxLength: 12 }), async (actions) => {
-      const requests = await perform(actions);
-      expect(requests.flatMap(({ refusal, unscripted }) => refusal ?? unscripted ?? [])).toEqual([]);
-      withThinking += requests.filter(({ rawBody }) => rawBody.includes('"signature"')).length;
-    }),
-    { numRuns: 25 },
-  );
-  expect(withThinking).toBeGreaterThan(50);
-});
+it.each(["anthropic", "responses"] as const)(
+  "whatever happens to a conversation, the provider accepts all the thinking that is sent back, %s",
+  async (wire) => {
+    let withThinking = 0;
+    await fc.assert(
+      fc.asyncProperty(fc.array(action, { minLength: 4, maxLength: 12 }), async (actions) => {
+        const requests = await perform(actions, wire);
+        expect(requests.flatMap(({ refusal, unscripted }) => refusal ?? unscripted ?? [])).toEqual([]);
+        withThinking += requests.filter(({ rawBody }) => rawBody.includes(wires[wire].thinking)).length;
+      }),
+      { numRuns: 25 },
+    );
+    expect(withThinking).toBeGreaterThan(50);
+  },
+);
 
 /** Performs the actions in a new session. Returns all requests that its agents made. */
-async function perform(actions: readonly Action[]): Promise<readonly RecordedRequest[]> {
+async function perform(actions: readonly Action[], wire: Wire): Promise<readonly RecordedRequest[]> {
   const { home, cwd } = newPlace();
   const agents = join(home, ".agents/agents");
   mkdirSync(agents, { recursive: true });
@@ -85,8 +101,10 @@ async function perform(actions: readonly Action[]): Promise<readonly RecordedReq
   const server = await createApiServer({
     script: (request) => replyOfOthers(request) ?? replies.shift() ?? { content: "Done." },
   });
-  const environment = { HOME: home, PATH: process.env["PATH"], ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url };
-  const settings = { fork: "on", providers: { anthropic: { window: 11_000, maxOutputTokens: 2_000 } } } as const;
+  const { provider, models } = wires[wire];
+  const environment = { HOME: home, PATH: process.env["PATH"], ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" };
+  const limits = { dialect: wire, baseUrl: server.url, window: 11_000, maxOutputTokens: 2_000 };
+  const settings = { fork: "on", provider, providers: { [provider]: limits } } as const;
   const open = (options: SessionOptions): Promise<Session> =>
     openSession({ home, cwd, environment, settings, trusted: false, model: models[0], ...options });
   let session = await open({ agents: { judge: { ...judge, forkContext: true } } });
@@ -101,7 +119,7 @@ async function perform(actions: readonly Action[]): Promise<readonly RecordedReq
       else if (each.do === "rewind") {
         const prompts = await session.prompts();
         if (prompts.length > 0) await session.rewind(prompts[each.to % prompts.length]?.id ?? "");
-      } else if (each.do === "model") await session.setModel(each.model);
+      } else if (each.do === "model") await session.setModel(models[each.model] ?? "");
       else if (each.do === "agents") {
         if (each.exists) writeFileSync(join(agents, "poet.md"), "---\nname: poet\ndescription: Rhymes.\n---\nRhyme.\n");
         else rmSync(join(agents, "poet.md"), { force: true });
@@ -114,7 +132,7 @@ async function perform(actions: readonly Action[]): Promise<readonly RecordedReq
           for await (const { type } of session.prompt("MAIN: go on.")) if (type === "model.ended") break;
           await session.park();
         } else await session.close();
-        session = await open({ ...each.options, resume: session.id });
+        session = await open({ ...each.options, model: models[each.model], resume: session.id });
       }
     }
     await session.close();

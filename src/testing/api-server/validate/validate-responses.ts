@@ -175,11 +175,8 @@ function checkOrder(items: readonly JsonObject[]): void {
 }
 
 function checkGenuine(item: JsonObject, ledger: ThinkingLedger): void {
-  const isOurs =
-    ledger.isGenuine(thinkingOf(item)) ||
-    ledger.isGenuine({ type: "redacted_thinking", data: item["encrypted_content"] });
   demand(
-    isOurs,
+    ledger.isGenuine(thinkingOf(item)),
     `The encrypted content for item ${item["id"]} could not be verified. ` +
       "Reason: Encrypted content could not be decrypted or parsed.",
   );

@@ -129,7 +129,11 @@ function cutIntoPieces(text: Pieces, size: number): readonly string[] {
 function makePart(part: ReplyPart, { index, size, options }: { index: number; size: number; options: MessageOptions }) {
   if (typeof part === "string") return { kind: "text" as const, pieces: cutIntoPieces(part, size) };
   if ("text" in part) return { kind: "text" as const, pieces: cutIntoPieces(part.text, size) };
-  if ("redactedThinking" in part) return { kind: "redacted" as const, data: part.redactedThinking };
+  if ("redactedThinking" in part) {
+    // In the Responses API, all reasoning is encrypted. There, this is reasoning without a summary.
+    if (options.wire === "responses") return { kind: "thinking" as const, pieces: [], signature: undefined };
+    return { kind: "redacted" as const, data: part.redactedThinking };
+  }
   if ("block" in part) return { kind: "block" as const, block: part.block };
   if ("thinking" in part) {
     const pieces = cutIntoPieces(part.thinking, size);

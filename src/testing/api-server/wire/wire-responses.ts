@@ -117,14 +117,14 @@ function itemOf(part: WirePart, { message, index, request }: Place): JsonObject 
     }
     case "thinking":
       return reasoning(`rs_${id}`, { request, text: part.pieces.join(""), content: part.signature });
-    case "redacted":
-      return reasoning(`rs_${id}`, { request, text: "", content: part.data });
     case "tool": {
       const call = { arguments: part.pieces.join(""), call_id: part.id, name: part.name };
       return { id: `fc_${id}`, type: "function_call", status, ...call };
     }
     case "block":
       return { id: `item_${id}`, ...part.block };
+    case "redacted":
+      throw new Error("the Responses API has no redacted thinking");
   }
 }
 
@@ -156,7 +156,7 @@ function startOf(part: WirePart, item: JsonObject): JsonObject {
 function usageOf({ usage, parts }: WireMessage): JsonObject {
   // This wire format includes cached tokens in input_tokens.
   const input = usage.inputTokens + usage.cacheReadTokens + usage.cacheWriteTokens;
-  const isReasoning = parts.some(({ kind }) => kind === "thinking" || kind === "redacted");
+  const isReasoning = parts.some(({ kind }) => kind === "thinking");
   return {
     input_tokens: input,
     input_tokens_details: { cached_tokens: usage.cacheReadTokens, cache_write_tokens: usage.cacheWriteTokens },
