@@ -1,3 +1,5 @@
+import { createServer } from "node:http";
+import type { AddressInfo } from "node:net";
 import { afterEach } from "vitest";
 import type { Clock, ModelProgress, ModelRequest, Prompt } from "../ports/index.ts";
 import type { Dialect, ModelOutcome } from "../protocol/index.ts";
@@ -23,6 +25,19 @@ export async function serve(options: ApiServerOptions): Promise<ApiServer> {
   const server = await createApiServer(options);
   atEnd(() => server.close());
   return server;
+}
+
+/** Starts a server that answers every request with these bytes. Compatible servers often deviate from the standard. */
+export async function answering(body: string, contentType = "text/event-stream", status = 200): Promise<string> {
+  const server = createServer((request, response) => {
+    request.resume().on("end", () => {
+      response.writeHead(status, { "content-type": contentType });
+      response.end(body);
+    });
+  });
+  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
+  atEnd(() => new Promise((resolve) => server.close(() => resolve())));
+  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
 }
 
 export function connectionsForTest(options: Parameters<typeof createConnections>[0] = {}): Connections {

@@ -2,20 +2,7 @@ import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { gzipSync } from "node:zlib";
 import { describe, expect, it } from "vitest";
-import { atEnd, callerFor, promptOf } from "../wire.test-support.ts";
-
-/** Starts a server that answers every request with these bytes. Compatible servers often deviate from the standard. */
-async function answering(body: string, contentType = "text/event-stream", status = 200): Promise<string> {
-  const server = createServer((request, response) => {
-    request.resume().on("end", () => {
-      response.writeHead(status, { "content-type": contentType });
-      response.end(body);
-    });
-  });
-  await new Promise<void>((resolve) => server.listen(0, "127.0.0.1", resolve));
-  atEnd(() => new Promise((resolve) => server.close(() => resolve())));
-  return `http://127.0.0.1:${(server.address() as AddressInfo).port}`;
-}
+import { answering, atEnd, callerFor, promptOf } from "../wire.test-support.ts";
 
 const chunk = (delta: unknown, finish: string | null = null) =>
   `data: ${JSON.stringify({ choices: [{ index: 0, delta, finish_reason: finish }] })}\n\n`;

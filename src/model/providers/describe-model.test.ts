@@ -96,6 +96,8 @@ describe("the description of a model", () => {
       expect(without("openai", model)).toBe(true);
     }
     expect([without("openai", "gpt-5.1"), without("gateway", "gpt-6-sol")]).toEqual([false, false]);
+    const responses = { ...provider("openai"), dialect: "responses" as const };
+    expect(describeModel(responses, "gpt-6-sol").noEffortWithTools).toBe(false);
   });
 
   it("is listed with its tiers and price; models with a tier come first", () => {

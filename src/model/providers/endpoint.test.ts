@@ -9,12 +9,14 @@ describe("addresses derived from a base URL", () => {
     ["http://127.0.0.1:11434", "openai", "http://127.0.0.1:11434/v1/chat/completions"],
     ["http://127.0.0.1:11434/v1", "openai", "http://127.0.0.1:11434/v1/chat/completions"],
     ["https://host.test/v1beta/openai/", "openai", "https://host.test/v1beta/openai/chat/completions"],
+    ["https://host.test", "responses", "https://host.test/v1/responses"],
+    ["https://host.test/openai/v1/responses", "responses", "https://host.test/openai/v1/responses"],
     ["https://host.test/api/v4", "openai", "https://host.test/api/v4/chat/completions"],
     ["https://host.test/v1/chat/completions", "openai", "https://host.test/v1/chat/completions"],
     ["https://host.test/v1?api-version=2", "openai", "https://host.test/v1/chat/completions?api-version=2"],
   ] as const)("%s (%s)", (base, dialect, expected) => {
     expect(messagesUrl(base, dialect).href).toBe(expected);
-    const [path, query = ""] = expected.replace(/\/(messages|chat\/completions)/, "/models").split("?");
+    const [path, query = ""] = expected.replace(/\/(messages|chat\/completions|responses)/, "/models").split("?");
     expect(modelsUrl(base, dialect).href).toBe(query === "" ? path : `${path}?${query}`);
   });
 

@@ -51,6 +51,27 @@ describe("the chosen provider", () => {
     expect(openai.provider.secretHeaders()).toEqual({ authorization: "Bearer sk-oai-secret" });
   });
 
+  it("speaks OpenAI's Responses API with OpenAI itself, and Chat Completions with compatible servers", () => {
+    const spoken = (baseUrl: string, settings: Settings = {}) =>
+      wired({ environment: { ...openaiKey, OPENAI_BASE_URL: baseUrl }, settings: { ...settings, provider: "openai" } })
+        .provider.dialect;
+    expect(wired({ environment: openaiKey }).provider.dialect).toBe("responses");
+    for (const address of ["https://api.openai.com", "https://api.openai.com/v1/", "https://eu.api.openai.com/v1"])
+      expect(spoken(address)).toBe("responses");
+    for (const address of [
+      "http://127.0.0.1:9/v1",
+      "https://api.openai.com.test/v1",
+      "https://my-api.openai.company/v1",
+    ])
+      expect(spoken(address)).toBe("openai");
+    expect(spoken("http://127.0.0.1:9", { providers: { openai: { dialect: "responses" } } })).toBe("responses");
+    expect(spoken("https://api.openai.com", { providers: { openai: { dialect: "openai" } } })).toBe("openai");
+    const mine = { baseUrl: "https://api.openai.com/v1", apiKeyEnv: "OPENAI_API_KEY" };
+    const named = wired({ environment: openaiKey, settings: { provider: "mine", model: "m", providers: { mine } } });
+    expect(named.provider).toMatchObject({ name: "mine", dialect: "responses" });
+    expect(named.provider.secretHeaders()).toEqual({ authorization: "Bearer sk-oai-secret" });
+  });
+
   it("needs no key at a different address", () => {
     const choice = wired({ environment: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, flags: { model: "qwen" } });
     expect(choice).toMatchObject({ model: "qwen", provider: { name: "openai", baseUrl: "http://127.0.0.1:9/v1" } });
