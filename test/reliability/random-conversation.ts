@@ -1,6 +1,14 @@
 import fc from "fast-check";
 import { SERIALIZER_VERSION } from "../../src/conversation/index.ts";
-import type { AssistantBlock, CallOutcome, DurableEvent, Head, ResultBlock, Usage } from "../../src/protocol/index.ts";
+import {
+  type AssistantBlock,
+  type CallOutcome,
+  type DurableEvent,
+  dialects,
+  type Head,
+  type ResultBlock,
+  type Usage,
+} from "../../src/protocol/index.ts";
 
 export interface RandomConversation {
   readonly head: Head;
@@ -47,6 +55,8 @@ const block: fc.Arbitrary<AssistantBlock> = fc.oneof(
     (words): AssistantBlock => ({ type: "opaque", json: `{"type":"other","x":${JSON.stringify(words)}}`, origin }),
   ),
   fc.constant<AssistantBlock>({ type: "opaque", json: '{"type":"redacted_thinking","data":"x"}', origin }),
+  fc.constant<AssistantBlock>({ type: "opaque", json: '{"type":"reasoning","encrypted_content":"x"}', origin }),
+  text.map((words): AssistantBlock => ({ type: "text", text: words, phase: "commentary" })),
 );
 const resultBlock: fc.Arbitrary<ResultBlock> = fc.oneof(
   text.map((words): ResultBlock => ({ type: "text", text: words })),
@@ -67,7 +77,7 @@ const turn: fc.Arbitrary<Turn> = fc.record({
 
 export const randomConversation: fc.Arbitrary<RandomConversation> = fc
   .record({
-    dialect: fc.constantFrom<Head["dialect"]>("anthropic", "openai"),
+    dialect: fc.constantFrom(...dialects),
     system: text,
     turns: fc.array(turn, { minLength: 1, maxLength: 12 }),
   })

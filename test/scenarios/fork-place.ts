@@ -47,7 +47,7 @@ export async function stage(
       openSession({
         cwd: at.cwd,
         home: at.home,
-        settings: { fork: "on", ...settings },
+        settings: { fork: "on", ...(wire === "responses" ? speaksResponses : {}), ...settings },
         environment: { ...environment, ...environments[wire](server.url) },
         ...options,
       }),
@@ -55,9 +55,12 @@ export async function stage(
   };
 }
 
+const speaksResponses = { providers: { openai: { dialect: "responses" } } } as const;
+const openai = (url: string) => ({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` });
 const environments = {
   anthropic: (url: string) => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url }),
-  openai: (url: string) => ({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` }),
+  openai,
+  responses: openai,
 };
 
 /** Returns the part whose directive comes last, because a fork's directive comes after its origin's conversation. */
@@ -71,7 +74,7 @@ function partOf(request: RecordedRequest, parts: readonly string[]): string {
 }
 
 /** Separator between two text blocks in each wire format. */
-const betweenTexts = ['"},{"type":"text","text":"', "\\n"];
+const betweenTexts = ['"},{"type":"text","text":"', '"},{"type":"input_text","text":"', "\\n"];
 
 export interface Played {
   readonly result: RunResult;

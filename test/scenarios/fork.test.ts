@@ -98,7 +98,7 @@ describe("a fork", () => {
   });
 });
 
-describe("a fork over the other wire format", () => {
+describe.each(["openai", "responses"] as const)("a fork over the %s wire format", (wire) => {
   it("also has the same bytes as its origin and its siblings", async () => {
     const on = await stage(
       {
@@ -106,10 +106,11 @@ describe("a fork over the other wire format", () => {
         ONE: saying({ content: [read] }, { content: "One." }),
         TWO: saying({ content: "Two." }),
       },
-      { wire: "openai" },
+      { wire },
     );
     const { result } = await play(on);
     expect(result.text).toBe("Both.");
+    expect(on.server.requests.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
     const messagesEnd = (request: RecordedRequest): string => unmarked(request).replace(/\][^\]]*$/, "");
     const [first, second] = on.requests("ONE").map(one);
     const before = messagesEnd(one(on.requests("MAIN")[1]));

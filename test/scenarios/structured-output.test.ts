@@ -4,7 +4,7 @@ import * as v from "valibot";
 import { describe, expect, expectTypeOf, it } from "vitest";
 import { z } from "zod";
 import { type Model, openSession, run, type SessionOptions } from "../../src/app/index.ts";
-import { createApiServer, messagesOf, type Reply, type Step } from "../../src/testing/index.ts";
+import { createApiServer, messagesOf, type Reply, type Step, type Wire } from "../../src/testing/index.ts";
 import { lastWords, newPlace, open } from "./delegation-place.ts";
 
 const invoice = z.object({ total: z.number(), paid: z.string().transform((text) => text === "yes") });
@@ -142,6 +142,7 @@ describe("the correction of an answer", () => {
   const environmentsOf = (url: string) => ({
     anthropic: { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url },
     openai: { OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` },
+    responses: { OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` },
   });
   const schema = {
     type: "object",
@@ -152,21 +153,23 @@ describe("the correction of an answer", () => {
   const formats = {
     anthropic: { output_config: { effort: "low", format: { type: "json_schema", schema } } },
     openai: { response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } },
+    responses: { text: { format: { type: "json_schema", name: "answer", strict: true, schema } } },
   };
   /** Opens a session whose answers come from a server. Returns the fields of each request that contain a schema. */
-  async function serve(wire: "anthropic" | "openai", script: readonly Step[], model?: string) {
+  async function serve(wire: Wire, script: readonly Step[], model?: string) {
     const server = await createApiServer({ script: [...script] });
     const environment = environmentsOf(server.url)[wire];
     const session = await openSession({
       ...newPlace(),
       environment,
+      settings: wire === "responses" ? { providers: { openai: { dialect: wire } } } : {},
       model,
       effort: model === undefined ? undefined : "low",
     });
     const formatsSent = () =>
       server.requests.map(({ rawBody }) => {
-        const { output_config, response_format } = JSON.parse(rawBody.toString());
-        return wire === "anthropic" ? { output_config } : { response_format };
+        const { output_config, response_format, text } = JSON.parse(rawBody.toString());
+        return { anthropic: { output_config }, openai: { response_format }, responses: { text } }[wire];
       });
     return { server, session, formatsSent, close: () => session.close().then(() => server.close()) };
   }
@@ -174,6 +177,7 @@ describe("the correction of an answer", () => {
   it.each([
     ["anthropic", "claude-opus-5-5", { output_config: { effort: "low" } }],
     ["openai", undefined, { response_format: undefined }],
+    ["responses", undefined, { text: undefined }],
   ] as const)("is enforced by the provider over the %s wire format, and only there", async (wire, model, plain) => {
     const script = ["It is 12.", good, "Bye."].map((content): Step => ({ reply: { content } }));
     const { server, session, formatsSent, close } = await serve(wire, script, model);

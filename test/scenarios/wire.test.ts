@@ -3,7 +3,14 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openSession, type RunResult, type SessionOptions } from "../../src/app/index.ts";
-import { type ApiServer, createApiServer, type RecordedRequest, type Reply } from "../../src/testing/index.ts";
+import {
+  type ApiServer,
+  createApiServer,
+  messagesOf,
+  type RecordedRequest,
+  type Reply,
+  type Wire,
+} from "../../src/testing/index.ts";
 
 const read = (path: string): Reply => ({ content: ["Reading.", { tool: "Read", input: { file_path: path } }] });
 const manyReads: Reply = {
@@ -13,10 +20,15 @@ const manyReads: Reply = {
   })),
 };
 
+const calls = ({ content }: Reply) => (typeof content === "string" ? [] : content.slice(1));
+
+const openai = (url: string) => ({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` });
 const environments = {
   anthropic: (url: string) => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url }),
-  openai: (url: string) => ({ OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` }),
+  openai,
+  responses: openai,
 };
+const speaksResponses = { providers: { openai: { dialect: "responses" } } } as const;
 
 interface Talk {
   readonly server: ApiServer;
@@ -26,7 +38,7 @@ interface Talk {
   readonly notices: readonly string[];
 }
 
-async function talk(wire: "anthropic" | "openai", script: Reply[], options: SessionOptions = {}): Promise<Talk> {
+async function talk(wire: Wire, script: Reply[], options: SessionOptions = {}): Promise<Talk> {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-wire-")));
   const place = { home: join(root, "home"), cwd: mkdtempSync(join(root, "work-")) };
   writeFileSync(
@@ -35,7 +47,8 @@ async function talk(wire: "anthropic" | "openai", script: Reply[], options: Sess
   );
   const server = await createApiServer({ script });
   try {
-    const session = await openSession({ ...place, ...options, environment: environments[wire](server.url) });
+    const settings = wire === "responses" ? { ...speaksResponses, ...options.settings } : options.settings;
+    const session = await openSession({ ...place, ...options, settings, environment: environments[wire](server.url) });
     const result = await session.prompt("Read the notes.").result;
     await session.close();
     return { server, result, place: { home: place.home, cwd: session.cwd }, id: session.id, notices: session.notices };
@@ -50,10 +63,10 @@ function unmarked({ rawBody }: RecordedRequest): string {
 
 /** Returns the part of a request that the next request must begin with. */
 function withoutEnd(body: string): string {
-  return body.replace(/\],"max_(completion_)?tokens":\d+\}$/, "");
+  return body.replace(/\],"max_(completion_|output_)?tokens":\d+\}$/, "");
 }
 
-describe.each(["anthropic", "openai"] as const)("a session over the %s wire format", (wire) => {
+describe.each(["anthropic", "openai", "responses"] as const)("a session over the %s wire format", (wire) => {
   it("sends each request as a byte-for-byte continuation of the previous one", async () => {
     const { server, result } = await talk(wire, [
       read("notes.txt"),
@@ -219,6 +232,52 @@ describe("WebSearch through the provider", () => {
       const before = searches[index - 1];
       if (before) expect(arrivedAt).toBeGreaterThanOrEqual(before.lastByteAt ?? Number.POSITIVE_INFINITY);
     }
+  });
+});
+
+describe("OpenAI's Responses API", () => {
+  const thinking = { content: [{ thinking: "Let me look." }, "Reading.", ...calls(read("notes.txt"))] };
+
+  it.each(["small", "medium", "large", "gpt-6.2-astra"])("lets %s reason with tools, at any effort", async (model) => {
+    const options = { model, effort: "high" } as const;
+    const { server, result, notices } = await talk(
+      "responses",
+      [thinking, read("notes.txt"), { content: "Done." }],
+      options,
+    );
+    server.assertDone();
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
+    expect(notices.join()).not.toContain("effort");
+    for (const { body } of server.requests)
+      expect(body).toMatchObject({ reasoning: { effort: "high", summary: "auto" }, store: false });
+    const [, , last] = server.requests;
+    const { input: items } = last?.body as { input: { type?: string; phase?: string }[] };
+    expect(items.filter(({ type }) => type === "reasoning")).toHaveLength(2);
+    expect(items.flatMap(({ phase }) => phase ?? [])).toEqual(["commentary", "commentary"]);
+  });
+
+  it.each([
+    ["openai", "responses"],
+    ["responses", "openai"],
+  ] as const)("continues a session from %s with %s, without its reasoning", async (before, after) => {
+    const model = "gpt-5.1";
+    const first = await talk(before, [thinking, { content: "Done." }], { model });
+    const server = await createApiServer({
+      script: [{ content: [{ thinking: "Hm." }, "Again."] }, { content: "Bye." }],
+    });
+    const settings = after === "responses" ? speaksResponses : {};
+    const environment = openai(server.url);
+    const session = await openSession({ ...first.place, resume: first.id, model, settings, environment });
+    const results = [await session.prompt("Go on.").result, await session.prompt("And?").result];
+    await session.close();
+    await server.close();
+    server.assertDone();
+    expect(results.map(({ text }) => text)).toEqual(["Again.", "Bye."]);
+    const [resumed, next] = server.requests.map((request) => messagesOf(request));
+    expect(resumed?.map(({ role }) => role)).toEqual(["user", "assistant", "user", "assistant", "user"]);
+    expect(resumed?.map((message) => message.thinking).join("")).toBe("");
+    expect(resumed?.flatMap(({ toolCalls }) => toolCalls)).toMatchObject([{ name: "Read" }]);
+    expect(next?.map((message) => message.thinking).join("")).toBe(after === "responses" ? "Hm." : "");
   });
 });
 
