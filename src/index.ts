@@ -9,6 +9,7 @@ export {
   type ApprovalQuestion,
   type Approvals,
   agentTool,
+  type BodyOptions,
   type BuiltInToolName,
   type Command,
   type CompletedRun,

@@ -6,6 +6,7 @@ export { UserError } from "../lib/index.ts";
 export { invalidRule } from "../permissions/index.ts";
 export type {
   Approvals,
+  BodyOptions,
   FeedPosition,
   Model,
   ModelDescription,

@@ -285,10 +285,10 @@ function promptOf(view: ChainView): WrittenPrompt {
       return fingerprint;
     },
     messages: () => view.chunks.flatMap((chunk) => chunk.messages).slice(0, view.segments),
-    body: (dialect, maxTokens, answerSchema) => {
+    body: (dialect, maxTokens, options) => {
       if (dialect !== head.dialect)
         throw new Error(`this chain is written in ${head.dialect}, not ${dialect}; use withHead`);
-      return requestBody(view, maxTokens, answerSchema);
+      return requestBody(view, maxTokens, options);
     },
   };
 }

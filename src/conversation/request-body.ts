@@ -1,17 +1,15 @@
-import type { CacheLifetime, JsonSchema } from "../protocol/index.ts";
+import type { BodyOptions } from "../ports/index.ts";
+import type { CacheLifetime, Head } from "../protocol/index.ts";
 import { type ChainView, type Chunk, writtenChunks } from "./chunk.ts";
 import { type HeadBytes, headBytes } from "./head-bytes.ts";
 import type { MarkPlace } from "./segment-buffer.ts";
 import { serializerFor } from "./serialize/dialects.ts";
+import type { RequestHead } from "./serialize/serializer.ts";
 
 /** Returns the pieces of a request: head, chunks and tail, with cache marks between them. No bytes are copied. */
-export function requestBody(
-  view: ChainView,
-  maxTokens: number,
-  answerSchema: JsonSchema | undefined,
-): readonly Uint8Array[] {
+export function requestBody(view: ChainView, maxTokens: number, options: BodyOptions = {}): readonly Uint8Array[] {
   const serializer = serializerFor(view.head.dialect);
-  const head = headBytes(answerSchema ? { ...view.head, answerSchema } : view.head);
+  const head = headBytes(requestHead(view.head, options));
   const marks: MarkBytes = { "5m": Buffer.from(serializer.marks["5m"]), "1h": Buffer.from(serializer.marks["1h"]) };
   const ofHead = marks[view.head.cacheLifetime ?? "5m"];
   const pieces = headPieces(head, { mark: ofHead, others: view.marks.length });
@@ -22,6 +20,17 @@ export function requestBody(
   }
   pieces.push(Buffer.from(serializer.end(view.head, maxTokens)));
   return pieces;
+}
+
+/** Heads without summaries, so that their bytes are produced once. */
+const headsWithoutSummaries = new WeakMap<Head, RequestHead>();
+
+function requestHead(head: Head, options: BodyOptions): RequestHead {
+  if (options.answerSchema) return { ...head, ...options };
+  if (!options.withoutSummaries) return head;
+  const made = headsWithoutSummaries.get(head) ?? { ...head, withoutSummaries: true };
+  headsWithoutSummaries.set(head, made);
+  return made;
 }
 
 type MarkBytes = Readonly<Record<CacheLifetime, Uint8Array>>;

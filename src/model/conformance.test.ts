@@ -181,6 +181,20 @@ describe.each(dialects)("a conversation over the %s dialect", (dialect) => {
     expect(server.requests).toHaveLength(1);
   });
 
+  it("asks for no more summaries of the reasoning once the provider has refused them", async () => {
+    const message = "Your organization must be verified to generate reasoning summaries.";
+    const fault: Fault = { kind: "status", status: 400, message };
+    const server = await serve({ script: [{ reply: { content: "Yes." }, faults: [fault], times: "always" }] });
+    const prompt = new Chain(headOf(dialect));
+    prompt.append({ role: "user", content: [text("Well?")] });
+    const caller = callerFor(server.url, dialect, { model: models[dialect] });
+    const calls = [await caller.call({ prompt: prompt.request() }), await caller.call({ prompt: prompt.request() })];
+    const asked = server.requests.map(({ rawBody }) => rawBody.includes('"summary"'));
+    expect(asked).toEqual(dialect === "responses" ? [true, false, false] : [false, false]);
+    expect(calls.map(({ outcome }) => outcome.ok)).toEqual([dialect === "responses", true]);
+    expect(sent(server, 2)).not.toContain("summary");
+  });
+
   it("can ask for an answer that matches a schema", async () => {
     const { server, say } = await converse(dialect, [{ content: '{"n":1}' }]);
     const properties = { n: { type: "number", minimum: 1 } };

@@ -1,5 +1,5 @@
-import type { Clock, Model, ModelProgress, ModelRequest } from "../ports/index.ts";
-import type { AssistantBlock, Dialect, JsonSchema, ModelOutcome, Usage } from "../protocol/index.ts";
+import type { BodyOptions, Clock, Model, ModelProgress, ModelRequest } from "../ports/index.ts";
+import type { AssistantBlock, Dialect, ModelOutcome, Usage } from "../protocol/index.ts";
 import { addUsage, noUsage } from "../protocol/index.ts";
 import type { AnswerReader, CompleteAnswer, ReaderOptions } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
@@ -70,7 +70,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
   const ticket = limiter.ticket();
   const lost = createLost();
   const send = sender(wire, request);
-  const schemas = createSchemaFallback(wire, request);
+  const fallback = createFallback(wire, request);
   let { maxTokens, prompt, withoutThinking } = request;
   for (let tries = 1; ; tries += 1) {
     const pass = await limiter.enter(ticket, signal, () => emit({ type: "waiting", for: "rateLimit" }));
@@ -81,7 +81,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     const end = await sendOnce(pass, () => {
       emit({ type: "sent" });
       const options = {
-        answerSchema: schemas.current(),
+        body: fallback.current(),
         onSent: () => {
           if (progress === "unsent") progress = "sent";
         },
@@ -94,7 +94,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
     });
     if (end.kind === "complete") {
       pass.leave({ kind: "answered" });
-      schemas.answered();
+      fallback.answered();
       return lost.before(reader.answer());
     }
     const attempt = { characters: received.characters(), request: { ...request, prompt } };
@@ -110,7 +110,7 @@ async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): P
       withoutThinking = undefined;
     }
     const decision =
-      bare || schemas.isRefused(end.failure)
+      bare || fallback.isRefused(end.failure)
         ? { again: true as const, delayMs: 0, maxAttempts: tries + 1 }
         : decideRetry(end.failure, { attempt: tries, policy, random });
     if (!decision.again) {
@@ -155,8 +155,8 @@ function sender(
 ): (reader: AnswerReader, request: Pick<ModelRequest, "prompt" | "maxTokens">, on: SendOptions) => Promise<AttemptEnd> {
   const { options, info, url, connections } = wire;
   const { provider, clock, idleMs = 300_000, totalMs = 7_200_000, maxAnswerBytes = 32_000_000 } = options;
-  return async (reader, { prompt, maxTokens }, { answerSchema, ...on }) => {
-    const body = prompt.body(provider.dialect, maxTokens, answerSchema);
+  return async (reader, { prompt, maxTokens }, { body: parts, ...on }) => {
+    const body = prompt.body(provider.dialect, maxTokens, parts);
     const headers = {
       "content-type": "application/json",
       accept: "text/event-stream",
@@ -170,28 +170,41 @@ function sender(
 }
 
 interface SendOptions extends Pick<AttemptOptions, "onSent" | "onTaken"> {
-  readonly answerSchema: JsonSchema | undefined;
+  readonly body: BodyOptions;
 }
 
-/** Models that rejected a request with a schema and accepted it without one, each with the URL of its server. */
+/**
+ * Models that rejected a request with a schema and accepted it without one, and models that rejected a request for
+ * summaries, each with the URL of its server.
+ */
 const modelsWithoutSchemas = new Set<string>();
+const modelsWithoutSummaries = new Set<string>();
 
 /**
  * Decides whether a request asks the provider to enforce the schema of the answer, which not all servers and models can
- * do.
+ * do, and for summaries of the reasoning, which OpenAI refuses to organizations that it has not verified.
  */
-function createSchemaFallback({ url, info }: Wire, { answerSchema }: ModelRequest) {
+function createFallback({ url, info, options }: Wire, { answerSchema }: ModelRequest) {
   const name = `${url.href} ${info.model}`;
   let schema = answerSchema && !modelsWithoutSchemas.has(name) ? enforceableSchema(answerSchema) : undefined;
   let wasRefused = false;
+  const mayAsk = options.provider.dialect === "responses";
   return {
-    current: () => schema,
+    current: (): BodyOptions => ({
+      answerSchema: schema,
+      withoutSummaries: modelsWithoutSummaries.has(name) || undefined,
+    }),
     /**
-     * Returns whether the schema may be the reason for a failure, in which case the next attempt is sent without the
-     * schema.
+     * Returns whether the schema or the summaries may be the reason for a failure, in which case the next attempt is
+     * sent without them.
      */
     isRefused({ error }: Failure): boolean {
-      if (schema === undefined || (error.code !== "bad_request" && error.code !== "unsupported")) return false;
+      if (error.code !== "bad_request" && error.code !== "unsupported") return false;
+      if (mayAsk && !modelsWithoutSummaries.has(name) && /reasoning[ _.]summar/i.test(error.message)) {
+        modelsWithoutSummaries.add(name);
+        return true;
+      }
+      if (schema === undefined) return false;
       schema = undefined;
       wasRefused = true;
       return true;

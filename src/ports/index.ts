@@ -29,7 +29,7 @@ export type {
   RunnableMcpConnection,
   StdioMcpServerConfig,
 } from "./mcp.ts";
-export type { Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
+export type { BodyOptions, Model, ModelDescription, ModelProgress, ModelRequest, Prompt } from "./model.ts";
 export type { SkillLoad, SkillRunner, Skills } from "./skills.ts";
 export type {
   CallContext,

@@ -37,11 +37,16 @@ export interface ModelDescription {
 export interface Prompt {
   readonly head: Head;
   messages(): readonly Message[];
-  /**
-   * Returns the request body in pieces, including cache marks. The same arguments give the same pieces. With an
-   * `answerSchema`, the provider is asked to enforce that schema for the text of its response.
-   */
-  body(dialect: Dialect, maxTokens: number, answerSchema?: JsonSchema): readonly Uint8Array[];
+  /** Returns the request body in pieces, including cache marks. The same arguments give the same pieces. */
+  body(dialect: Dialect, maxTokens: number, options?: BodyOptions): readonly Uint8Array[];
+}
+
+/** Parts of a request that are not the same in all requests of a conversation. */
+export interface BodyOptions {
+  /** Schema that the provider is asked to enforce for the text of its response. */
+  readonly answerSchema?: JsonSchema | undefined;
+  /** Set to ask for no summaries of the model's reasoning. Only the `responses` dialect asks for them. */
+  readonly withoutSummaries?: true | undefined;
 }
 
 /** A request to a model. */

@@ -250,8 +250,8 @@ describe("OpenAI's Responses API", () => {
     expect(notices.join()).not.toContain("effort");
     for (const { body } of server.requests)
       expect(body).toMatchObject({ reasoning: { effort: "high", summary: "auto" }, store: false });
-    const [, , last] = server.requests;
-    const { input: items } = last?.body as { input: { type?: string; phase?: string }[] };
+    type Input = { readonly input: { readonly type?: string; readonly phase?: string }[] };
+    const [, , items = []] = server.requests.map(({ body }) => (body as Input).input);
     expect(items.filter(({ type }) => type === "reasoning")).toHaveLength(2);
     expect(items.flatMap(({ phase }) => phase ?? [])).toEqual(["commentary", "commentary"]);
   });

@@ -5,9 +5,15 @@ export function wireContent(blocks: readonly AssistantBlock[]): unknown[] {
   return blocks.map((block) => {
     if (block.type === "text") return { type: "text", text: block.text };
     if (block.type === "thinking") return { type: "thinking", thinking: block.text, signature: block.signature ?? "" };
-    if (block.type === "opaque") return parsed(block.json);
+    if (block.type === "opaque") return opaqueContent(parsed(block.json));
     return { type: "tool_use", id: block.callId, name: block.name, input: parsed(block.inputJson) };
   });
+}
+
+/** The Messages API has no reasoning items; encrypted reasoning is closest to its redacted thinking. */
+function opaqueContent(content: unknown): unknown {
+  const { type, encrypted_content } = content as { type?: unknown; encrypted_content?: unknown };
+  return type === "reasoning" ? { type: "redacted_thinking", data: encrypted_content } : content;
 }
 
 export function wireToolResult(callId: string, { outcome, content }: ToolResult): unknown {

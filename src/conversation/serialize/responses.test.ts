@@ -1,4 +1,5 @@
 import { describe, expect, it } from "vitest";
+import type { BodyOptions } from "../../ports/index.ts";
 import type { AssistantBlock, Head, UserBlock } from "../../protocol/index.ts";
 import { Chain } from "../chain.ts";
 
@@ -13,8 +14,8 @@ const head: Head = {
 };
 const ask: UserBlock = { type: "text", text: "Look." };
 
-function bodyOf(chain: Chain, answerSchema?: object) {
-  const bytes = chain.request().body("responses", 1_000, answerSchema as never);
+function bodyOf(chain: Chain, options?: BodyOptions) {
+  const bytes = chain.request().body("responses", 1_000, options);
   return JSON.parse(Buffer.concat([...bytes]).toString());
 }
 
@@ -56,9 +57,9 @@ describe("a request to the Responses API", () => {
   });
 
   it("has the cache key of every request with the same tools and instructions", () => {
-    const keyOf = (own: Partial<Head>, schema?: object) => bodyOf(chainOf(own), schema).prompt_cache_key;
+    const keyOf = (own: Partial<Head>, options?: BodyOptions) => bodyOf(chainOf(own), options).prompt_cache_key;
     const key = keyOf({});
-    expect([keyOf({ effort: "low" }), keyOf({}, { type: "object" })]).toEqual([key, key]);
+    expect([keyOf({ effort: "low" }), keyOf({}, { answerSchema: { type: "object" } })]).toEqual([key, key]);
     const others = [keyOf({ system: "Be long." }), keyOf({ tools: [] })];
     for (const other of others) expect(other).not.toBe(key);
   });

@@ -24,10 +24,10 @@ export const responsesSerializer: Serializer = {
 };
 
 function responsesHead(head: RequestHead): HeadText {
-  const { model, effort, answerSchema } = head;
+  const { model, effort, answerSchema, withoutSummaries } = head;
   let text = `{"model":${JSON.stringify(model)},"stream":true,"store":false`;
   if (isReasoningModel(model)) text += ',"include":["reasoning.encrypted_content"]';
-  const reasoning = { effort, summary: isReasoningModel(model) ? "auto" : undefined };
+  const reasoning = { effort, summary: isReasoningModel(model) && !withoutSummaries ? "auto" : undefined };
   if (reasoning.effort || reasoning.summary) text += `,"reasoning":${JSON.stringify(reasoning)}`;
   if (answerSchema)
     text += `,"text":${JSON.stringify({ format: { type: "json_schema", ...answerFormat(answerSchema) } })}`;

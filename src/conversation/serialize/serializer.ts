@@ -1,4 +1,5 @@
-import type { CacheLifetime, Head, JsonSchema, Message } from "../../protocol/index.ts";
+import type { BodyOptions } from "../../ports/index.ts";
+import type { CacheLifetime, Head, Message } from "../../protocol/index.ts";
 
 /** Converts neutral messages to the text of one dialect. Pure: the same input always gives the same text. */
 export interface Serializer {
@@ -11,14 +12,11 @@ export interface Serializer {
   readonly marks: Readonly<Record<CacheLifetime, string>>;
 }
 
-/** The head of one request. */
-export interface RequestHead extends Head {
-  /**
-   * Schema that the provider enforces for the text of the response. Providers put the schema before the system text, so
-   * a request with a schema reads nothing from the cache.
-   */
-  readonly answerSchema?: JsonSchema | undefined;
-}
+/**
+ * The head of one request. Providers put the schema of the answer before the system text, so a request with a schema
+ * reads nothing from the cache.
+ */
+export interface RequestHead extends Head, BodyOptions {}
 
 export interface HeadText {
   readonly text: string;

@@ -24,6 +24,12 @@ describe("the classification of an error response", () => {
     ],
     [400, "messages.1.content.0: Invalid `data` in `redacted_thinking` block", "thinking_refused"],
     [400, "`thinking` or `redacted_thinking` blocks in the latest message cannot be modified", "thinking_refused"],
+    [
+      400,
+      "The encrypted content for item rs_1 could not be verified. Reason: it could not be parsed.",
+      "thinking_refused",
+    ],
+    [400, "Item 'rs_1' of type 'reasoning' was provided without its required following item.", "thinking_refused"],
     [400, "messages.1.content.0.type: Expected `thinking`, but found `tool_use`", "bad_request"],
     [400, "messages.3: tool_use ids were found without tool_result blocks", "bad_request"],
     [400, "max_tokens: 200000 > 64000, which is the maximum allowed number of output tokens", "bad_request"],
