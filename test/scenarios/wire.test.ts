@@ -256,6 +256,17 @@ describe("OpenAI's Responses API", () => {
     expect(items.flatMap(({ phase }) => phase ?? [])).toEqual(["commentary", "commentary"]);
   });
 
+  it("sends a request again without reasoning if OpenAI can't read it, and later requests too", async () => {
+    const message = "The encrypted content for item rs_1 could not be verified.";
+    const refused: Reply = { content: "", fault: { kind: "status", status: 400, message } };
+    const script = [thinking, refused, read("notes.txt"), { content: "Done." }];
+    const { server, result } = await talk("responses", script, { model: "gpt-6.2-sol" });
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
+    const counts = server.requests.map(({ rawBody }) => rawBody.toString().split('"type":"reasoning"').length - 1);
+    // The last request contains only what the model has written since then.
+    expect(counts).toEqual([0, 1, 0, 1]);
+  });
+
   it.each([
     ["openai", "responses"],
     ["responses", "openai"],

@@ -1,8 +1,9 @@
 import { describe, expect, it } from "vitest";
+import { dialects } from "../../protocol/index.ts";
 import { connectionsForTest, providerAt, serve } from "../wire.test-support.ts";
 import { listModels } from "./list-models.ts";
 
-describe.each(["anthropic", "openai"] as const)("the list of models, %s", (dialect) => {
+describe.each(dialects)("the list of models, %s", (dialect) => {
   it("contains the models that the provider offers", async () => {
     const server = await serve({ script: [], models: ["one", "two"] });
     const list = await listModels(providerAt(server.url, dialect), { connections: connectionsForTest() });
