@@ -126,6 +126,27 @@ describe.each(dialects)("a conversation over the %s dialect", (dialect) => {
     server.assertDone();
   });
 
+  it("can continue a conversation that began in another dialect, without its thinking", async () => {
+    const script: Reply[] = [{ content: [{ thinking: "Hm." }, "So.", { tool: "LS" }] }, { content: "Done." }];
+    for (const other of dialects.filter((each) => each !== dialect)) {
+      const { chain, say } = await converse(other, script);
+      await say([text("Look."), image]);
+      const results = [result("main_1_0", "nothing"), text("Well?")];
+      const server = await serve({ script: [{ content: "Done." }] });
+      const next = chain.withHead(headOf(dialect));
+      next.append({ role: "user", content: results });
+      const caller = callerFor(server.url, dialect, { model: models[dialect] });
+      expect((await caller.call({ prompt: next.request() })).outcome).toMatchObject({ ok: true });
+      expect(messagesOf(server.requests[0]!).map((each) => [each.role, each.text, each.thinking])).toEqual([
+        ["user", "Look.", ""],
+        ["assistant", "So.", ""],
+        ...(dialect === "openai" ? [["user", "", ""]] : []),
+        ["user", "Well?", ""],
+      ]);
+      server.assertDone();
+    }
+  });
+
   it("leaves out thinking after a fork with other tools, and continues", async () => {
     const { server, say, chain, caller } = await converse(dialect, [
       { content: [{ thinking: "Hm." }, "Well."] },

@@ -64,7 +64,7 @@ describe("a request to the Responses API", () => {
     for (const other of others) expect(other).not.toBe(key);
   });
 
-  it("contains reasoning of the same model and dialect only, and only before what it was written for", () => {
+  it("contains reasoning of the same model and dialect only, and none that follows a call", () => {
     const origin = { provider: "openai", model: "gpt-6.2-sol" };
     const item = (id: string) => ({ id, type: "reasoning", summary: [], encrypted_content: "gA==" });
     const opaque = (id: string, own = origin): AssistantBlock => ({
@@ -86,7 +86,7 @@ describe("a request to the Responses API", () => {
       opaque("rs_3"),
       { type: "text", text: "Well." },
     ];
-    const chain = chainOf({}, answer, [opaque("rs_4")]);
+    const chain = chainOf({}, answer, [signed]);
     expect(bodyOf(chain).input).toEqual([
       { role: "user", content: [{ type: "input_text", text: "Look." }] },
       item("rs_1"),

@@ -92,22 +92,15 @@ function partText(block: ResultBlock): string {
 
 function assistantItems({ content }: AssistantMessage, head: Head): string[] {
   const items: string[] = [];
-  /** Reasoning that has not been followed by an item yet. Without the item that it was written for, it is refused. */
-  const reasoning: string[] = [];
   // Reasoning counts only after exactly the items after which it was written. A call is sent with an id of our own.
   let isExact = true;
   for (const block of content) {
-    if (block.type === "text") {
-      items.push(...reasoning.splice(0), messageItem(block));
-    } else if (block.type === "tool_call") {
-      const { callId, name, inputJson } = block;
-      const call = `"call_id":${JSON.stringify(wireCallId(callId))},"name":${JSON.stringify(name)}`;
-      const input = JSON.stringify(inputJson);
-      items.push(...reasoning.splice(0), `{"type":"function_call",${call},"arguments":${input}}`);
-      isExact = false;
-    } else if (isExact && block.type === "opaque" && isShownTo(block, head)) {
-      reasoning.push(block.json);
-    }
+    if (block.type === "text") items.push(messageItem(block));
+    if (block.type === "opaque" && isExact && isShownTo(block, head)) items.push(block.json);
+    if (block.type !== "tool_call") continue;
+    const call = `"call_id":${JSON.stringify(wireCallId(block.callId))},"name":${JSON.stringify(block.name)}`;
+    items.push(`{"type":"function_call",${call},"arguments":${JSON.stringify(block.inputJson)}}`);
+    isExact = false;
   }
   return items.length > 0 ? items : [messageItem({ text: "(no text)" })];
 }

@@ -83,6 +83,24 @@ describe("a response over the Responses API", () => {
     );
   });
 
+  it("keeps only reasoning that is followed by what it was written for, and none after an incomplete call", async () => {
+    const reasoning = (id: string) => ({ type: "reasoning", id, summary: [{ text: id }], encrypted_content: "gA==" });
+    const alone = await contentOf(done(0, reasoning("rs")) + completed());
+    expect(alone.map(({ type }) => type)).toEqual(["thinking"]);
+    const items = [
+      reasoning("rs_0"),
+      says("So."),
+      reasoning("rs_1"),
+      { ...call, arguments: "{" },
+      reasoning("rs_2"),
+      call,
+    ];
+    const content = await contentOf(items.map((item, index) => done(index, item)).join("") + completed());
+    expect(content.flatMap((block) => (block.type === "opaque" ? [JSON.parse(block.json).id] : []))).toEqual(["rs_0"]);
+    const texts = content.flatMap((block) => ("text" in block ? [block.text] : []));
+    expect(texts).toEqual(["rs_0", "So.", "rs_1", "rs_2"]);
+  });
+
   it("may be sent as a whole", async () => {
     const whole = { object: "response", status: "completed", error: null, output: [says("one"), call] };
     const content = await contentOf(JSON.stringify(whole), "application/json");

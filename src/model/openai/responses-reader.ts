@@ -101,20 +101,31 @@ export function createResponsesReader({ origin, callId, emit }: ReaderOptions): 
 
   const inOrder = () => [...items].sort(([left], [right]) => left - right).map(([, item]) => item);
 
+  /** Returns undefined for an empty message and an incomplete call. */
+  function blockOf({ kind, text, phase, isWhole, call, name }: OpenItem): AssistantBlock | undefined {
+    if (kind === "text" && text !== "") return { type: "text", text: wellFormed(text), ...(phase && { phase }) };
+    if (kind !== "call" || !isWhole || name === "") return undefined;
+    const inputJson = completeInput(text, true);
+    return inputJson === undefined ? undefined : { type: "tool_call", callId: callId(call), name, inputJson };
+  }
+
   function finished(): { content: AssistantBlock[]; incompleteCalls: number } {
     const content: AssistantBlock[] = [];
     let incompleteCalls = 0;
+    /** Reasoning that has not been followed by an item yet. It is sent back only with the item it was written for. */
+    let reasoning: AssistantBlock[] = [];
     for (const item of inOrder()) {
-      if (item.kind === "text") {
-        if (item.text !== "") content.push(textBlock(item));
-      } else if (item.kind === "reasoning") {
+      if (item.kind === "reasoning") {
         if (item.text !== "") content.push({ type: "thinking", text: wellFormed(item.text), origin });
-        if (item.json !== undefined) content.push({ type: "opaque", json: item.json, origin });
-      } else if (item.kind === "call") {
-        const inputJson = item.isWhole ? completeInput(item.text, true) : undefined;
-        if (inputJson === undefined || item.name === "") incompleteCalls += 1;
-        else content.push({ type: "tool_call", callId: callId(item.call), name: item.name, inputJson });
+        if (item.json !== undefined && incompleteCalls === 0) {
+          reasoning.push({ type: "opaque", json: item.json, origin });
+        }
+        continue;
       }
+      const block = blockOf(item);
+      if (block) content.push(...reasoning, block);
+      else if (item.kind === "call") incompleteCalls += 1;
+      reasoning = block || item.kind === "call" ? [] : reasoning;
     }
     return { content, incompleteCalls };
   }
@@ -175,10 +186,6 @@ interface OpenItem {
   phase?: TextBlock["phase"];
   /** JSON of a reasoning item that can be sent back. */
   json?: string | undefined;
-}
-
-function textBlock({ text, phase }: OpenItem): TextBlock {
-  return phase ? { type: "text", text: wellFormed(text), phase } : { type: "text", text: wellFormed(text) };
 }
 
 function textOf({ content, summary, arguments: json }: ResponsesItem, kind: OpenItem["kind"]): string | undefined {

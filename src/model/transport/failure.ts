@@ -101,7 +101,7 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
   if (status === 404 || status === 405) {
     return make(
       "protocol",
-      `${host} has no model API at this address (status ${status})${said}. Check the base URL of ${provider}, and whether its server supports the dialect that is set in providers.${provider}.dialect.`,
+      `${host} has no model API at this address (status ${status})${said}. Check the base URL of ${provider}. If its server uses another wire format, set providers.${provider}.dialect in your settings.`,
     );
   }
   if (status === 400 && /does not support tools|tool (use|calling) is not supported/i.test(text)) {
