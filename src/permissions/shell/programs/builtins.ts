@@ -34,31 +34,10 @@ export const builtins: readonly (readonly [string, ProgramSpec])[] = [
   ...each("help caller", { operands: "data*" }),
   ["umask", { operands: "change*", options: "-S -p" }],
   ["ulimit", { operands: "change*", options: "-S -H -a -c -d -f -i -m -n -s -t -u -v" }],
-  ["hash", { operands: "change*", options: "-l -t -r!change -p=program -d!change" }],
-  [
-    "history",
-    { operands: "data", options: "-c!change -d=change -a!change -n!change -r!change -w!change -p!program -s!change" },
-  ],
-  ["fc", { operands: "program*", options: "-l^ -n -r -e=program -s!program", check: checkFc }],
-  ["shopt", { operands: "data*", options: "-p -q -s!change -u!change -o" }],
-  ["enable", { operands: "change*", options: "-a -d!change -n -p -s -f=program" }],
-  [
-    "compgen",
-    {
-      operands: "list",
-      options:
-        "-a -b -c -d -e -f -g -j -k -s -u -v -o=data -A=data -G=list -W=script -F=program -C=script -X=data -P=data -S=data",
-    },
-  ],
+  ["compgen", { operands: "list", options: "-A=data -G=list -W=script -F=program -C=script" }],
   ["complete", { operands: "change*", options: "-p -r!change -C=script -F=program -W=script" }],
-  [
-    "bind",
-    {
-      operands: "change*",
-      options: "-l -p -P -s -S -v -V -X -x=script -f=program -m=data -q=data -u=change -r=change",
-    },
-  ],
-  ...each("alias unalias disown suspend fg bg kill pushd popd compopt logout", setting),
+  ["bind", { operands: "change*", options: "-x=script -f=program -m=data -q=data -u=change -r=change" }],
+  ...each("hash history fc shopt enable alias unalias disown suspend fg bg kill pushd popd compopt logout", setting),
   ...each("declare typeset local readonly unset let getopts", assigning),
   ...each("mapfile readarray", {
     does: "change",
@@ -73,12 +52,6 @@ export const builtins: readonly (readonly [string, ProgramSpec])[] = [
 
 function odd(reason: string): CommandEffect {
   return unknownArgument(reason, 0);
-}
-
-function checkFc({ options }: ArgumentReading): Effects {
-  return options.some(({ option }) => option === "-l")
-    ? []
-    : [{ kind: "change", reason: "fc runs commands again", at: 0 }];
 }
 
 /** Allows only variables that are safe for every program. */
