@@ -14,4 +14,5 @@ export { judgeAgent, resolveSubagent, type SubagentRequest } from "./resolve/res
 export { declareTool } from "./tools/declare-tool.ts";
 export { listedTools, toolsText } from "./tools/listed-tools.ts";
 export type { AgentMemory } from "./tools/memory-tools.ts";
+export { denialOf } from "./tools/select-tools.ts";
 export { type Tier, tierIn } from "./tools/tiers.ts";

@@ -1,6 +1,7 @@
 import type { Prompt } from "../ports/index.ts";
 import type { Head, Message } from "../protocol/index.ts";
 import { type ChainView, Chunk, type Mark, messagesFingerprint } from "./chunk.ts";
+import { isSameModel } from "./continued-head.ts";
 import { requestBody } from "./request-body.ts";
 import { SegmentBuffer, type SharedPrefix } from "./segment-buffer.ts";
 import { precedeAlike, sendsThinking, withoutThinking } from "./thinking.ts";
@@ -158,8 +159,7 @@ export class Chain {
    */
   withHead(head: Head): Chain {
     const before = precedeAlike(head, this.head) ? this : this.withoutThinking();
-    const same =
-      head.dialect === this.head.dialect && head.provider === this.head.provider && head.model === this.head.model;
+    const same = isSameModel(head, this.head);
     const next = new Chain(head, same ? before.fork().sealed : []);
     next.longLived = this.longLived;
     if (!same) for (const message of before.messages()) next.append(message);

@@ -10,6 +10,7 @@ export {
   type PrefixPoints,
   prefixPoints,
 } from "./compare-requests.ts";
+export { continuedHead, isSameModel } from "./continued-head.ts";
 export { headFingerprints, headLength } from "./head-bytes.ts";
 export { lifetimeAt } from "./request-body.ts";
 export type { SharedPrefix } from "./segment-buffer.ts";

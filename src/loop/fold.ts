@@ -68,6 +68,8 @@ function foldEvent(state: LoopState, event: DurableEvent): LoopState {
       return withoutQueued(state, event.promptId);
     case "prompt.received":
       return promptReceived(withoutQueued(state, event.promptId), event);
+    case "head.set":
+      return event.reason === "settings" ? state : { ...state, toldHead: undefined };
     case "context.added":
       return contextAdded(state, event);
     case "hooks.ran":
@@ -188,7 +190,7 @@ function promptReceived(state: LoopState, { content }: EventOf<"prompt.received"
 /** Causes of messages that tell the agent nothing new about its work. */
 const ownCauses = new Set<ContextCause>(["loop", "cut_off", "budget", "reminder", "turns"]);
 
-function contextAdded(state: LoopState, { text, cause, environment }: EventOf<"context.added">): LoopState {
+function contextAdded(state: LoopState, { text, cause, environment, head }: EventOf<"context.added">): LoopState {
   const { repetition } = ownCauses.has(cause) ? state : restartCount(state);
   return {
     ...state,
@@ -196,6 +198,7 @@ function contextAdded(state: LoopState, { text, cause, environment }: EventOf<"c
     toTell: state.toTell?.cause === cause ? undefined : state.toTell,
     repetition: cause === "loop" ? { ...repetition, warned: true } : repetition,
     environment: environment ?? state.environment,
+    toldHead: head ?? state.toldHead,
   };
 }
 
@@ -248,7 +251,7 @@ function conversationCompacted(before: LoopState, event: EventOf<"conversation.c
   const { usage, costUsd, milliseconds = 0 } = event;
   const state = event.kept === 0 ? withToldCalls(before) : before;
   const context = compacted(state.context, event, userTurn(state));
-  return withRun({ ...restartCount(state), context, environment: undefined }, (run) => ({
+  return withRun({ ...restartCount(state), context, environment: undefined, toldHead: undefined }, (run) => ({
     usage: usage ? addUsage(run.usage, usage) : run.usage,
     costUsd: usage ? sumCosts(run.costUsd, costUsd) : run.costUsd,
     modelMilliseconds: run.modelMilliseconds + milliseconds,

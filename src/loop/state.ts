@@ -60,6 +60,11 @@ export interface LoopState {
    * compaction.
    */
   readonly environment: ToldEnvironment | undefined;
+  /**
+   * Hash of the head up to which the conversation describes changes. Undefined if it describes no changes to its own
+   * head.
+   */
+  readonly toldHead: string | undefined;
   readonly context: ContextState;
   readonly work: ContinuedWork;
   readonly unverified: Unverified;
@@ -126,6 +131,7 @@ export const initialState: LoopState = {
   cutOff: 0,
   asked: undefined,
   environment: undefined,
+  toldHead: undefined,
   context: emptyContext,
   work: { maxTurns: 0, done: undefined },
   unverified: nothingUnverified,

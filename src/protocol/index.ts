@@ -30,6 +30,7 @@ export type {
   ChildMetadata,
   ContextCause,
   DurableEvent,
+  HeadReason,
   KeptWorktree,
   ModelRetry,
   ParentCall,

@@ -7,6 +7,7 @@ export { createApprovalQueue, type LiveRules, type SessionApprovals } from "./ap
 export type { Budget, BudgetSpent } from "./budget/budget.ts";
 export { createBudget } from "./budget/create-budget.ts";
 export { spendingIn, sumSpending } from "./budget/spending.ts";
+export { withKeptHead } from "./head/kept-head.ts";
 export { sessionCreated } from "./host/begin-run.ts";
 export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
 export type { OutputCheck } from "./host/output-check.ts";

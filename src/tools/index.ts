@@ -4,5 +4,6 @@
 export { createServerTools, createTextTools, createWorkerTools, toolOrder } from "./create-tools.ts";
 export { previewChange } from "./edit/preview-change.ts";
 export { findRipgrep } from "./ripgrep/find-ripgrep.ts";
+export { skillSpec } from "./skill/skill.ts";
 export type { Search, SearchHit, SearchOptions, SearchOutcome } from "./web-search/search.ts";
 export { type SearchChoice, searchEngineFor } from "./web-search/search-engine-for.ts";

@@ -143,32 +143,30 @@ describe("agent files that change while a session is open", () => {
     expect(words(cast.requests("MAIN")[1], -1)).not.toContain("agent");
   });
 
-  it("update the Task schema with the next prompt, which costs one cache miss", async () => {
+  it("leave the Task schema as it is, so that requests can be cached", async () => {
     const main = [done, task("Explore"), done, done, done];
     const { ask, put, offers, lines } = await begin({ MAIN: main, CHILD: [done] });
     await ask();
     put("poet.md", agent("poet", "You rhyme."));
     await ask();
     await ask();
-    // The first prompt leads to one request. Then the main agent sends two requests. In between, its subagent, which
-    // does not have the Task tool, sends one.
-    expect(offers.map((names) => names.includes("poet"))).toEqual([false, true, false, true, true]);
-    const missed = lines.flatMap((line) => (line.type === "cache.missed" ? [line] : []));
-    expect(missed).toMatchObject([{ dimension: "tools_model_thinking", turn: 2 }]);
+    expect(offers.flat()).toContain("Explore");
+    expect(offers.flat()).not.toContain("poet");
+    expect(lines.map(({ type }) => type)).not.toContain("cache.missed");
   });
 
-  it("do not change the schema during a run", async () => {
+  it("are announced with the next prompt if they change during a run", async () => {
     const place: { put?: (name: string, text: string) => void } = {};
     const later = (): ScriptedAnswer => {
       place.put?.("poet.md", agent("poet", "You rhyme."));
       return task("Explore");
     };
-    const begun = await begin({ MAIN: [later, done, done], CHILD: [done] });
-    place.put = begun.put;
-    await begun.ask();
-    expect(begun.offers.flat()).not.toContain("poet");
-    await begun.ask();
-    expect(begun.offers.at(-1)).toContain("poet");
+    const { ask, put, cast } = await begin({ MAIN: [later, done, done], CHILD: [done] });
+    place.put = put;
+    await ask();
+    await ask();
+    const requests = cast.requests("MAIN");
+    expect([1, 2].map((index) => words(requests[index], -1).includes("- poet:"))).toEqual([false, true]);
   });
 
   it("are reported to the user when they are deleted, and no agent replaces them", async () => {
@@ -210,8 +208,13 @@ describe("agent files that change while a session is open", () => {
     rmSync(join(directory, "poet.md"));
     const model = createCast({ MAIN: [done] });
     const again = await openSession({ trusted: false, cwd, home, environment, model, resume: session.id });
+    await again.prompt("MAIN: go on.").result;
     await again.close();
     expect(again.notices).toContainEqual(expect.stringMatching(/agent "poet".* is missing/));
+    expect(words(model.requests("MAIN")[0], -1)).toContain("Removed: poet.");
+    const last = await openSession({ trusted: false, cwd, home, environment, model, resume: session.id });
+    await last.close();
+    expect(last.notices.join()).not.toContain("poet");
   });
 
   it("are not announced if rules deny the agents", async () => {

@@ -12,6 +12,7 @@ import {
   type ReplyPart,
   systemOf,
 } from "../../src/testing/index.ts";
+import { expectRecordedHeads } from "./check-heads.ts";
 import { newPlace } from "./delegation-place.ts";
 import { forkCall } from "./fork-place.ts";
 
@@ -68,6 +69,8 @@ const action = fc.oneof(
       options: fc.record<SessionOptions>({
         effort: fc.constantFrom("low", "high"),
         trusted: fc.boolean(),
+        disallowedTools: fc.constantFrom([], ["LS"]),
+        systemPrompt: fc.constantFrom({ append: "Use sugar." }, { append: "Use salt." }),
         agents: fc.constantFrom({ judge: { ...judge, forkContext: true } }, { judge }),
       }),
     }),
@@ -76,7 +79,7 @@ const action = fc.oneof(
 type Action = typeof action extends fc.Arbitrary<infer T> ? T : never;
 
 it.each(["anthropic", "responses"] as const)(
-  "whatever happens to a conversation, the provider accepts all the thinking that is sent back, %s",
+  "whatever happens to a conversation, its head changes only for a recorded reason, and all thinking is accepted, %s",
   async (wire) => {
     let withThinking = 0;
     await fc.assert(
@@ -136,6 +139,10 @@ async function perform(actions: readonly Action[], wire: Wire): Promise<readonly
       }
     }
     await session.close();
+    expectRecordedHeads(
+      session,
+      server.requests.filter((request) => !isOther(request)),
+    );
     return server.requests;
   } finally {
     await server.close();
@@ -154,7 +161,12 @@ async function compact(session: Session): Promise<void> {
 function replyOfOthers(request: RecordedRequest): Reply | undefined {
   const last = messagesOf(request).at(-1);
   if (last?.text.includes("do not call any tool")) return { content: "Goal: go on." };
-  const isFork = request.rawBody.includes(JSON.stringify(FORK_INTRODUCTION).slice(1, -1));
-  if (!isFork && !systemOf(request).includes("You are a judge.")) return undefined;
+  if (!isOther(request)) return undefined;
   return last?.toolResults.some(({ text }) => text.includes("alpha")) ? { content: "Reported." } : { content: [read] };
+}
+
+/** Returns whether a request comes from a subagent. */
+function isOther(request: RecordedRequest): boolean {
+  const isFork = request.rawBody.includes(JSON.stringify(FORK_INTRODUCTION).slice(1, -1));
+  return isFork || systemOf(request).includes("You are a judge.");
 }

@@ -1,6 +1,5 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { dirname, join } from "node:path";
-import { McpServer } from "@modelcontextprotocol/server";
 import { describe, expect, it } from "vitest";
 import type { Session, SessionOptions } from "../../src/app/index.ts";
 import { type Line, noUsage } from "../../src/protocol/index.ts";
@@ -114,11 +113,9 @@ describe("thinking is sent back", () => {
       [true, false, true],
     ]);
   });
-});
 
-describe("thinking is left out", () => {
-  it("when an agent file is added between two prompts", async () => {
-    const on = await stage({ MAIN: saying({ content: [read] }, done, done, { content: [read] }, done) });
+  it("after an agent file was added between two prompts", async () => {
+    const on = await stage({ MAIN: saying({ content: [read] }, done, { content: [read] }, done, done) });
     const session = await open(on);
     await ask(session, "MAIN: one");
     put(join(on.home, ".agents/agents/poet.md"), poet);
@@ -128,32 +125,13 @@ describe("thinking is left out", () => {
     expect(on.requests("MAIN").map((request) => thoughtIn(request))).toEqual([
       [],
       [true],
-      [false, false],
-      [false, false, true],
-      [false, false, true, true],
+      [true, true],
+      [true, true, true],
+      [true, true, true, true],
     ]);
   });
 
-  it("when an MCP server offers another tool after a resume", async () => {
-    const server = new McpServer({ name: "stock", version: "1" });
-    const tool = (name: string) =>
-      server.registerTool(name, { description: "Counts." }, async () => ({ content: [{ type: "text", text: "7" }] }));
-    tool("count");
-    const on = await stage({ MAIN: saying(done, done, done) });
-    const mcpServers = { stock: { server } };
-    const session = await open(on, { mcpServers });
-    await ask(session, "MAIN: one");
-    await session.close();
-    tool("weigh");
-    const again = await open(on, { mcpServers, resume: session.id });
-    await ask(again, "two", "three");
-    await again.close();
-    expectAccepted(on);
-    expect(one(on.requests("MAIN")[1]).rawBody.includes("mcp__stock__weigh")).toBe(true);
-    expect(thoughtIn(on.requests("MAIN")[2])).toEqual([false, true]);
-  });
-
-  it("when a resumed session has another head, also if its process ended while calls were open", async () => {
+  it("if instructions changed while the session was closed, also if its process ended while calls were open", async () => {
     const on = await stage({ MAIN: saying({ content: [read] }, { content: [read] }, done, done) });
     const session = await open(on);
     const run = session.prompt("MAIN: one");
@@ -164,9 +142,11 @@ describe("thinking is left out", () => {
     await ask(again, "two");
     await again.close();
     expectAccepted(on);
-    expect(thoughtIn(on.requests("MAIN").at(-1))).not.toContain(true);
+    expect(thoughtIn(on.requests("MAIN").at(-1))).toEqual([true, true]);
   });
+});
 
+describe("thinking is left out", () => {
   it("for an agent with forkContext", async () => {
     const on = await stage({
       MAIN: saying({ content: [read] }, { content: [forkCall("judge it", { subagent_type: "judge" })] }, done, done),

@@ -16,8 +16,7 @@ export interface LoadedAgents extends AvailableAgents {
 
 /**
  * Makes agents reloadable. `read` returns undefined if nothing has changed. If reading fails, the agents stay as they
- * were. The list of skills that models see never changes, so that requests can be cached, but skills are loaded from
- * the current files.
+ * were.
  */
 export function reloadable(
   first: LoadedAgents,
@@ -28,7 +27,7 @@ export function reloadable(
   const load: Skills["load"] = async (name) =>
     current.skillCatalog?.load(name) ?? { ok: false, message: "All skills were removed. Continue without them." };
   return {
-    skillCatalog: skillCatalog && { list: () => skillCatalog.list(), load },
+    skillCatalog: skillCatalog && { list: () => current.skillCatalog?.list() ?? "", load },
     get snapshot() {
       return current.snapshot;
     },

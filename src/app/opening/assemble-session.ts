@@ -1,6 +1,13 @@
 import { maskAddresses, misspelledName, UserError } from "../../lib/index.ts";
 import type { McpConnection, ToolSpec, WorkerSession } from "../../ports/index.ts";
-import { canonicalToolName, isSameAgent, MAIN_AGENT, type Policy, type Rule } from "../../protocol/index.ts";
+import {
+  canonicalToolName,
+  isSameAgent,
+  MAIN_AGENT,
+  type Policy,
+  type Rule,
+  type ToolDeclaration,
+} from "../../protocol/index.ts";
 import {
   type BudgetSpent,
   clockLimits,
@@ -17,6 +24,7 @@ import {
   sumSpending,
   type Thread,
 } from "../../runs/index.ts";
+import { skillSpec } from "../../tools/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { LoadedMainAgent } from "../agents/load-agents.ts";
@@ -27,9 +35,9 @@ import { type ChosenModel, chooseSessionModel } from "../settings/choose-model.t
 import { mayBackground, mayFork, offerDelegation, type TaskToolOf, taskAgents } from "../subagents/delegation.ts";
 import { createSubagentPorts } from "../subagents/subagent-ports.ts";
 import { VERSION } from "../version.ts";
-import { createContextUpdates } from "./context-updates.ts";
 import { chooseVerification, createMainAgent, createSessionBudget, mainAcceptance } from "./main-agent.ts";
 import { recallUntilClosed } from "./recall-until-closed.ts";
+import { createRefresh } from "./refresh-agent.ts";
 import { keepOpenRequests, openApprovals, openSessionInbox } from "./session-approvals.ts";
 import type { SessionContext } from "./session-context.ts";
 import { createSessionHooks, type SessionHooks } from "./session-hooks.ts";
@@ -103,7 +111,7 @@ async function assembleWithServers(
     hooks: hooks.shared,
     restoreFile: async (image) => (await restore(image, { transcript, worker })).reason,
   };
-  const { dispatcher, tools, taskToolOf } = createDelegation(options, opened, {
+  const { dispatcher, tools, declarations, taskToolOf } = createDelegation(options, opened, {
     // `created` is assigned below, because the session is created with this dispatcher.
     idleMain: () => created.idleMain(),
     rules,
@@ -114,7 +122,9 @@ async function assembleWithServers(
   });
   const previousHead = thread.conversation?.head;
   const { readableRoots } = worker;
-  const parts = { context, main, chosen, tools, rules, connection, readableRoots, previousHead, taskToolOf };
+  const { toldHead: told } = thread.state;
+  const toldHead = (told === undefined ? undefined : await thread.storedHead(told)) ?? previousHead;
+  const parts = { context, main, chosen, tools, rules, connection, readableRoots, previousHead, toldHead, taskToolOf };
   const resolved = createMainAgent(options, parts);
   const { agent } = resolved;
   const verification = chooseVerification(settings, { policy: agent.policy, offered: dispatcher.offered() });
@@ -176,12 +186,7 @@ async function assembleWithServers(
       const other = chooseSessionModel(given, context, definition);
       return { model: other.model, agent: createMainAgent(given, { ...parts, chosen: other }).agent };
     },
-    taskToolOf,
-    contextUpdates: createContextUpdates({
-      main,
-      policy: agent.policy,
-      contextFloor: () => thread.state.context.floor,
-    }),
+    refresh: createRefresh({ main, declarations, taskToolOf, conversationHead: () => thread.conversation?.head }),
     callback: main.callback,
     stopWaiting: context.stopWaiting,
     release: async ({ keepsCalls }) => {
@@ -206,13 +211,15 @@ interface DelegationParts {
 interface Delegation {
   readonly dispatcher: Dispatcher;
   readonly tools: SessionTools;
+  /** Returns the session's tools with their current lists of agents and skills. */
+  declarations(): readonly ToolDeclaration[];
   readonly taskToolOf: TaskToolOf;
 }
 
 /** Creates the session's tools, and the dispatcher for the agents that its delegation tools start. */
 function createDelegation(
   options: SessionOptions,
-  { context, main, chosen, transcript, thread, worker }: OpenedSession,
+  { context, main, chosen, transcript, thread, worker, live }: OpenedSession,
   { rules, servers, connection, hooks, shared, idleMain }: DelegationParts,
 ): Delegation {
   const { settings } = context;
@@ -220,6 +227,13 @@ function createDelegation(
   checkAgentTools(options, agents);
   const interactive = options.interactive === true;
   const forks = mayFork(settings, { interactive, coordinator: options.coordinator === true });
+  const opened: Policy = { mode: "default", pool: [], rules, workspaceRoots: [], readableRoots: [] };
+  const currentRules = () => (live?.apply(opened) ?? opened).rules;
+  const offered = memoize(
+    () => [agents.definitions, currentRules()],
+    () =>
+      taskAgents({ agents, policy: policyForProgram({ rules: currentRules() }), interactive }).map(({ name }) => name),
+  );
   const dispatcher = new Dispatcher({
     shared,
     journal: transcript,
@@ -228,23 +242,27 @@ function createDelegation(
     mayFork: forks,
     settleLost: (agentId) => worker.leaveWorktree(agentId),
     recall: async (call) => (await recallUntilClosed(tools.executor, context)?.(call)) ?? "lost",
-    offered: memoize(
-      () => agents.definitions,
-      () => taskAgents({ agents, policy: policyForProgram({ rules }), interactive }).map(({ name }) => name),
-    ),
+    offered,
     // These are assigned later, because the tools start agents, and agents are prepared with these tools.
     prepare: (request) => prepare(request),
     modelNames: (agentType, request) => modelNames(agentType, request),
   });
-  const offer = (policy: Pick<Policy, "rules" | "layers"> = { rules }) =>
+  const offer = (policy: Pick<Policy, "rules" | "layers"> = { rules: currentRules() }) =>
     offerDelegation({ context, agents, policy, mayFork: forks, interactive });
-  const taskIn = (specs: readonly ToolSpec[]) =>
-    specs.find(({ declaration }) => declaration.name === "Task")?.declaration;
-  const commonTask = memoize(
-    () => agents.definitions,
-    () => taskIn(offer()),
+  const taskIn = (tools: readonly ToolDeclaration[]) => tools.find(({ name }) => name === "Task");
+  const declarations = memoize(
+    () => [agents.definitions, currentRules()],
+    () => {
+      const { skillCatalog } = agents;
+      const current = declarationsOf([...offer(), ...(skillCatalog ? [skillSpec(skillCatalog)] : [])]);
+      // Without agents, Task is not offered.
+      return tools.executor
+        .declarations()
+        .flatMap((tool) => current.find(({ name }) => name === tool.name) ?? (tool.name === "Task" ? [] : [tool]));
+    },
   );
-  const taskToolOf: TaskToolOf = (policy) => (policy && isAboutTask(policy) ? taskIn(offer(policy)) : commonTask());
+  const taskToolOf: TaskToolOf = (policy) =>
+    taskIn(policy && isAboutTask(policy) ? declarationsOf(offer(live?.apply(policy) ?? policy)) : declarations());
   const tools = createSessionTools({
     context,
     transcript,
@@ -266,11 +284,17 @@ function createDelegation(
     worker,
     modelIsGiven: typeof options.model === "object",
     interactive,
+    offered,
+    declarations,
     taskToolOf,
   });
   const prepare: Prepare = createPrepare(ports);
   const modelNames: ModelNames = createModelNames(ports);
-  return { dispatcher, tools, taskToolOf };
+  return { dispatcher, tools, declarations, taskToolOf };
+}
+
+function declarationsOf(specs: readonly ToolSpec[]): readonly ToolDeclaration[] {
+  return specs.map(({ declaration }) => declaration);
 }
 
 /** Returns whether a definition limits which agents an agent may start. */
@@ -291,12 +315,12 @@ function checkAgentTools({ tools = [], interactive }: SessionOptions, agents: Lo
   }
 }
 
-/** Returns a function that computes its value again only if the key has changed. */
-function memoize<Key, Value>(keyOf: () => Key, compute: () => Value): () => Value {
-  let known: { readonly key: Key; readonly value: Value } | undefined;
+/** Returns a function that computes its value again only if one of the keys has changed. */
+function memoize<Value>(keysOf: () => readonly unknown[], compute: () => Value): () => Value {
+  let known: { readonly keys: readonly unknown[]; readonly value: Value } | undefined;
   return () => {
-    const key = keyOf();
-    if (known === undefined || known.key !== key) known = { key, value: compute() };
+    const keys = keysOf();
+    if (!known?.keys.every((key, index) => key === keys[index])) known = { keys, value: compute() };
     return known.value;
   };
 }

@@ -41,6 +41,8 @@ export interface MainAgentParts {
   readonly connection: McpConnection;
   /** Head of the resumed conversation. */
   readonly previousHead: Head | undefined;
+  /** Head up to which the resumed conversation describes changes. */
+  readonly toldHead: Head | undefined;
   readonly taskToolOf: TaskToolOf;
 }
 
@@ -52,7 +54,7 @@ export interface MainAgent {
 
 /** Resolves a session's main agent. Throws a `UserError` if it can't run. */
 export function createMainAgent(options: SessionOptions, parts: MainAgentParts): MainAgent {
-  const { context, main, connection, previousHead } = parts;
+  const { context, main, connection, previousHead, toldHead } = parts;
   const resolution = resolveMain(options, parts);
   if (!resolution.ok) throw new UserError(resolution.message, { code: "agent", exitCode: 2 });
   const { agent: resolved, report, notices } = resolution;
@@ -66,8 +68,8 @@ export function createMainAgent(options: SessionOptions, parts: MainAgentParts):
     report,
     notices: [
       ...aboutModel,
-      ...goneAgents(previousHead, main.agents.definitions),
-      ...goneTools(previousHead, parts.tools),
+      ...goneAgents(toldHead, main.agents.definitions),
+      ...goneTools(toldHead, parts.tools),
       ...notices,
       ...cautious.notices,
     ],

@@ -26,6 +26,7 @@ import {
   type StopCause,
   startRun,
   type Thread,
+  withKeptHead,
 } from "../../runs/index.ts";
 import type { Transcript } from "../../transcript/index.ts";
 import type { AgentCallback } from "../agents/agent-options.ts";
@@ -51,7 +52,7 @@ export interface MainRunsOptions {
   readonly runOptions: Pick<RunRequest, "acceptance" | "verify"> & { readonly waits: boolean };
   /** Mode requested when the session was opened. */
   readonly requestedMode?: PermissionMode | undefined;
-  /** Called before each prompt except the first one, to apply changes since the last one. Never rejects. */
+  /** Called when a run begins. Returns the agent with the head that a new session would have. Never rejects. */
   readonly refresh: (agent: ResolvedAgent) => Promise<RefreshedAgent>;
   /** Called when the first run of this process begins. Never rejects. */
   readonly onFirstRun: () => Promise<void>;
@@ -116,7 +117,7 @@ export class MainRuns {
     const plans = mode === "plan";
     const { isPlanning, afterPlan } = dispatcher;
     const change =
-      plans === isPlanning ? [] : planEvents(plans ? { kind: "enter", afterPlan } : { kind: "leave" }, this.agent);
+      plans === isPlanning ? [] : planEvents(plans ? { kind: "enter", afterPlan } : { kind: "leave" }, this.keptAgent);
     const record = live()?.record ?? ((events) => thread.record(events));
     // While plan mode is on, the new mode has no effect yet. No other mode may apply when it ends.
     if (isPlanning && !plans) dispatcher.setMode(mode);
@@ -297,7 +298,7 @@ export class MainRuns {
     const { thread, services } = this.options;
     return {
       agentId: MAIN_AGENT,
-      agent: this.agent,
+      agent: this.keptAgent,
       thread,
       services: { ...services, model: this.usedModel },
       runId: "",
@@ -311,6 +312,11 @@ export class MainRuns {
       endWait: async () => false,
       yield: () => async () => {},
     };
+  }
+
+  /** The agent with the head of its conversation. */
+  private get keptAgent(): ResolvedAgent {
+    return withKeptHead(this.agent, this.options.thread);
   }
 
   private start({
@@ -327,11 +333,12 @@ export class MainRuns {
     services.budget.resetSpawns();
     const { agent } = this;
     const initial = thread.hasNoConversation && !compaction ? textBlocks(agent.initialPrompt ?? "") : [];
-    const stage = this.isStarted ? { refresh: () => this.refresh() } : this.opening();
+    const stage = this.isStarted ? {} : this.opening();
     this.isStarted = true;
     const run = startRun(services, thread, {
       ...runOptions,
       ...stage,
+      refresh: () => this.options.refresh(agent),
       runId,
       agent,
       prompt: [...initial, ...content],
@@ -359,12 +366,6 @@ export class MainRuns {
   private leftOver(taken?: PromptId): readonly QueuedPrompt[] {
     const own = new Set([taken, ...this.waiting.map(({ promptId }) => promptId)]);
     return this.options.thread.state.queue.filter(({ promptId }) => !own.has(promptId));
-  }
-
-  private async refresh(): Promise<RefreshedAgent> {
-    const refreshed = await this.options.refresh(this.agent);
-    this.agent = refreshed.agent;
-    return refreshed;
   }
 
   private opening(): Pick<RunRequest, "opens" | "plan" | "onEnter"> {

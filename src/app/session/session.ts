@@ -32,7 +32,6 @@ import { reportContext } from "../../reports/index.ts";
 import {
   type Dispatcher,
   type LiveAgent,
-  type RefreshedAgent,
   type RunServices,
   runSessionEndHooks,
   type SessionApprovals,
@@ -56,11 +55,9 @@ import {
 } from "../check-options.ts";
 import type { NewCommand } from "../commands/steer.ts";
 import { checkModel, modelOption } from "../opening/check-session-options.ts";
-import type { ContextUpdate } from "../opening/context-updates.ts";
 import { promptOptionHints } from "../opening/session-option-hints.ts";
 import { isSchema, type Schema } from "../schemas/schema.ts";
 import { createStructuredOutput } from "../schemas/structured-output.ts";
-import { type TaskToolOf, withTaskTool } from "../subagents/delegation.ts";
 import type { Configuration } from "./control/carry-out.ts";
 import { createControl } from "./control/control.ts";
 import { refusalOf } from "./control/outcome.ts";
@@ -211,7 +208,7 @@ export interface Session {
 }
 
 export interface SessionParts
-  extends Pick<MainRunsOptions, "callback" | "requestedMode" | "runOptions">,
+  extends Pick<MainRunsOptions, "callback" | "refresh" | "requestedMode" | "runOptions">,
     Pick<RewindParts, "worker"> {
   readonly transcript: Transcript;
   readonly agent: ResolvedAgent;
@@ -224,9 +221,6 @@ export interface SessionParts
   readonly mayBackground: boolean;
   /** Whether the program closes the session when the main agent's run ends. */
   readonly endsWithRun: boolean;
-  /** Describes changes to agents, skills and instructions since the last prompt, for the agent and the user. */
-  readonly contextUpdates: () => Promise<ContextUpdate>;
-  readonly taskToolOf: TaskToolOf;
   readonly stopWaiting: AbortController;
   /** Resolves the main agent for another model. Throws a `UserError` if there is no such model. */
   readonly withModel: (model: string | Model) => MainAgentChoice;
@@ -250,7 +244,7 @@ export function createSession(parts: SessionParts): CreatedSession {
   const { transcript, thread, services, dispatcher, inbox } = parts;
   const { registry } = dispatcher;
   const live = (): LiveAgent | undefined => registry.live.get(MAIN_AGENT);
-  const runs = new MainRuns({ ...parts, live, refresh, onFirstRun });
+  const runs = new MainRuns({ ...parts, live, onFirstRun });
   const { agent } = parts;
   let closing: Promise<void> | undefined;
   let created: Promise<unknown> | undefined;
@@ -269,11 +263,6 @@ export function createSession(parts: SessionParts): CreatedSession {
   });
   const stopListening = control.listen();
   const stopContinuing = inbox.watch(() => void (runs.hasStarted && continueUnfinished()), { idle: true });
-
-  async function refresh(before: ResolvedAgent): Promise<RefreshedAgent> {
-    const { text, notices } = await parts.contextUpdates();
-    return { agent: withTaskTool(before, parts.taskToolOf), news: text, notices };
-  }
 
   async function onFirstRun(): Promise<void> {
     if (thread.isEmpty) return;
@@ -559,5 +548,3 @@ function blocksOf(prompt: string | readonly UserBlock[]): readonly UserBlock[] {
     'Use "" to continue without one.',
   );
 }
-
-/** Returns the agent with another declaration of Task, or the same agent if the declaration is unchanged. */

@@ -2,7 +2,7 @@ import { relative } from "node:path";
 import { describeError } from "../../lib/index.ts";
 import { namesOfModel, providerBelow } from "../../model/index.ts";
 import type { McpConnection, WorkerSession } from "../../ports/index.ts";
-import type { AgentDefinition, AgentId } from "../../protocol/index.ts";
+import type { AgentDefinition, AgentId, ToolDeclaration } from "../../protocol/index.ts";
 import { isVerifier, type SubagentPorts } from "../../runs/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { SessionContext } from "../opening/session-context.ts";
@@ -26,23 +26,26 @@ export interface SubagentParts {
   readonly modelIsGiven: boolean;
   /** True if a person is present. */
   readonly interactive: boolean;
+  /** Returns the agent types that a model can start. */
+  offered(): readonly string[];
+  /** Returns the session's tools with their current lists of agents and skills. */
+  declarations(): readonly ToolDeclaration[];
   readonly taskToolOf: TaskToolOf;
 }
 
 /** Creates the ports that provide subagents with models, MCP servers, working copies, hooks and tools. */
 export function createSubagentPorts(parts: SubagentParts): SubagentPorts {
-  const { context, agents, servers, connection, hooks, tools, modelIsGiven, interactive, taskToolOf } = parts;
+  const { context, agents, servers, connection, hooks, tools, modelIsGiven, interactive, offered } = parts;
+  const { declarations, taskToolOf } = parts;
   const { settings, environment, clock } = context;
   return {
     agents,
     settings,
     home: context.facts.userHome,
     interactive,
+    offered,
     mayBackground: mayBackground(context),
-    tools: () => {
-      const task = taskToolOf();
-      return tools.executor.declarations().map((tool) => (task && tool.name === task.name ? task : tool));
-    },
+    tools: declarations,
     withTaskTool: (agent) => withTaskTool(agent, taskToolOf),
     absentTools: tools.absent,
     connection,

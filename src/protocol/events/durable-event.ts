@@ -151,6 +151,8 @@ export type DurableEvent =
   | {
       readonly type: "head.set";
       readonly hash: string;
+      /** Why the head differs from the previous one. Absent in older transcripts. */
+      readonly reason?: HeadReason | undefined;
       /** Fingerprint of each dimension of the cache key that the head contains. */
       readonly dimensions?: Readonly<Record<Exclude<CacheDimension, "messages">, string>> | undefined;
     }
@@ -172,6 +174,11 @@ export type DurableEvent =
       readonly cause: ContextCause;
       /** Environment as described to the agent, up to and including this line. */
       readonly environment?: ToldEnvironment | undefined;
+      /**
+       * Hash of a head. The agent now knows how this head, which a new conversation would have had at this point,
+       * differs from the head of its conversation.
+       */
+      readonly head?: string | undefined;
     }
   /** Notices of background runs that have ended. Recording them ensures that each is delivered exactly once. */
   | { readonly type: "notices.delivered"; readonly notices: readonly EndedNotice[]; readonly text: string }
@@ -365,10 +372,18 @@ export interface ParentCall {
  */
 export type ResumeCause = "person" | "approval" | "parked" | "lost" | "awaited";
 
+/**
+ * Reason for a new head. `start`: the conversation is empty. `fork`: the agent continues another agent's conversation.
+ * `model`: another model continues the conversation. `agent`: the user chose another main agent. `settings`: only
+ * parameters such as the effort have changed. `compaction`: the conversation was replaced by a summary. `missing`: the
+ * previous head is no longer on disk.
+ */
+export type HeadReason = "start" | "fork" | "model" | "agent" | "settings" | "compaction" | "missing";
 export type ContextCause =
   | "acceptance"
   | "agents"
   | "budget"
+  | "changes"
   | "loop"
   | "plan"
   | "interrupted"

@@ -10,6 +10,7 @@ import {
   type ToolCall,
 } from "../../protocol/index.ts";
 import { askerOf, questionAbout, ruleSettling } from "../approvals/question.ts";
+import { goneTool } from "../head/kept-head.ts";
 import { askHooks, callFacts } from "../host/ask-hooks.ts";
 import { planApprovalText } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
@@ -45,6 +46,9 @@ const MOST_CHANGES = 5;
  */
 export async function decideCall(host: RunHost, made: ToolCall, policy: Policy): Promise<DecidedCall> {
   let call = made;
+  const gone = goneTool(host, made.name);
+  if (gone !== undefined)
+    return { call, requested: requestedEvent(call), effect: "refused", outcome: "denied", message: gone };
   for (let changes = 0; changes <= MOST_CHANGES; changes++) {
     const judgment = await host.services.executor.judge(call, policy, host.thread.agentId);
     const common = { call, requested: requestedEvent(call, judgment) };

@@ -22,6 +22,7 @@ import {
 } from "../../protocol/index.ts";
 import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
 import { createRequestBill } from "../budget/request-bill.ts";
+import { headAfterCompaction } from "../head/kept-head.ts";
 import { dropThinking } from "../host/ask-model.ts";
 import { whileDelayed } from "../host/delays.ts";
 import { currentPolicy } from "../host/plan-mode.ts";
@@ -105,7 +106,9 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
     ...answer.spent,
   };
   host.before ??= thread.newestPrompt;
-  await host.record(answer.ok ? [compacted] : [compacted, digestNotice(answer.problem)]);
+  const notices = answer.ok ? [] : [digestNotice(answer.problem)];
+  await host.record([compacted, ...(await headAfterCompaction(host)), ...notices]);
+  host.renewHead();
 }
 
 interface Cut {

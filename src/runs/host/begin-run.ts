@@ -1,4 +1,4 @@
-import { headFingerprints, headLength, SERIALIZER_VERSION } from "../../conversation/index.ts";
+import { headLength, SERIALIZER_VERSION } from "../../conversation/index.ts";
 import {
   type ChildMetadata,
   type DurableEvent,
@@ -9,6 +9,7 @@ import {
   type PermissionMode,
   runtimeTexts,
 } from "../../protocol/index.ts";
+import { headEvents, headNews } from "../head/kept-head.ts";
 import { environmentEvents } from "./environment.ts";
 import { startMentioned } from "./mentions.ts";
 import { backgroundRoster } from "./notices.ts";
@@ -21,19 +22,18 @@ import type { RunHost, RunServices } from "./run-host.ts";
  * prompt. Returns the reason if a hook rejected the prompt.
  */
 export async function beginRun(host: RunHost): Promise<string | undefined> {
-  const refreshed = await host.refresh();
+  const changes = await host.refresh();
   const { thread, request } = host;
   // The journal may have failed during an earlier run in this process and left that run without an end.
   for (const line of await thread.recover(host.services.executor.recall)) host.outlet.emit(line);
   const events: DurableEvent[] = [];
   if (thread.isEmpty) events.push(created(host));
   if (request.plan !== undefined) events.push(...planEvents(request.plan, request.agent));
-  const hash = await thread.keepHead(request.agent.head);
+  const newHead = await headEvents(host);
   const isBounded = request.subagent?.spec.fork?.turns !== undefined;
-  if (hash !== thread.headHash || (thread.isNew && isBounded)) host.before = thread.newestPrompt;
-  if (hash !== thread.headHash || thread.isNew) {
-    events.push({ type: "head.set", hash, dimensions: headFingerprints(request.agent.head) });
-  }
+  if (newHead.some(({ hash }) => hash !== thread.headHash) || (thread.isNew && isBounded))
+    host.before = thread.newestPrompt;
+  events.push(...newHead);
   if (thread.hasUncertainThinking) {
     host.before = thread.newestPrompt;
     events.push({ type: "thinking.dropped", serializer: SERIALIZER_VERSION });
@@ -45,8 +45,8 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   if (lastEnd !== undefined && lastEnd !== "done" && lastEnd !== "parked")
     events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd, request) });
   events.push(...(await backgroundRoster(host)));
-  for (const message of refreshed?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
-  if (refreshed?.news !== undefined) events.push({ type: "context.added", cause: "agents", text: refreshed.news });
+  for (const message of changes) events.push({ type: "notice.raised", code: "agent", message });
+  events.push(...(await headNews(host, newHead)));
   const { from = request.subagent ? "agent" : "person", promptId } = request;
   if (host.services.hooks) {
     await host.record(events.splice(0));

@@ -1,6 +1,6 @@
 import { dropsDontAsk, type ResolvedAgent, stricter } from "../../agents/index.ts";
 import { type DurableEvent, isSameAgent, type PermissionMode, type Policy } from "../../protocol/index.ts";
-import { offeredTo } from "../subagents/available-agents.ts";
+import { declaredTypes, offeredTo } from "../subagents/available-agents.ts";
 import type { PlanSwitch, RunHost } from "./run-host.ts";
 
 /**
@@ -90,7 +90,8 @@ export function planEvents(plan: PlanSwitch, agent: ResolvedAgent): readonly Dur
 /** Tells an agent what to do in plan mode, and which of the agents that it can start help with that. */
 export function planModeText(agent: ResolvedAgent): string {
   const { pool } = agent.policy;
-  const offered = pool.includes("Task") ? offeredTo(agent, ["Explore", "Plan"]) : [];
+  const declared = declaredTypes(agent.head) ?? ["Explore", "Plan"];
+  const offered = pool.includes("Task") ? offeredTo(agent, declared) : [];
   const find = (name: string): string | undefined => offered.find((each) => isSameAgent(each, name));
   const [explore, plan] = [find("Explore"), find("Plan")];
   const steps = [explore && `let ${explore} find the code`, plan && `have ${plan} design the change`].filter(Boolean);

@@ -96,7 +96,7 @@ export interface RunRequest {
   readonly verify?: "suggest" | "auto" | undefined;
   /** Set if the user requested a compaction and the run does nothing else. */
   readonly compaction?: { readonly instructions?: string | undefined } | undefined;
-  /** Called before each prompt, to apply changes since the last one. Never rejects. */
+  /** Called when the run begins, to apply changes since the last one. Never rejects. */
   readonly refresh?: () => Promise<RefreshedAgent>;
   /** Set for a subagent; absent for the main agent. */
   readonly subagent?: SubagentRun | undefined;
@@ -107,10 +107,8 @@ export type PlanSwitch = { readonly kind: "enter"; readonly afterPlan: Permissio
 
 /** The agent, updated for the next prompt. */
 export interface RefreshedAgent {
-  /** The updated agent. If its head has changed, the next request can't use the provider's cache. */
+  /** The updated agent, with the head that a new conversation would have. */
   readonly agent: ResolvedAgent;
-  /** Text that tells the agent about the changes. */
-  readonly news?: string | undefined;
   /** Messages that tell the user about the changes. */
   readonly notices: readonly string[];
 }
@@ -223,7 +221,10 @@ export interface RunRegistry {
 export interface RunHost {
   readonly services: RunServices;
   readonly thread: Thread;
+  /** The run's request. Its agent has the head of its conversation. */
   readonly request: RunRequest;
+  /** The agent with the head that a new conversation would have. */
+  readonly fresh: ResolvedAgent;
   readonly outlet: RunOutlet;
   readonly clocks: RunClocks;
   /** Time on the monotonic clock at which the run started. */
@@ -261,8 +262,13 @@ export interface RunHost {
   nextInterruption(): Promise<void>;
   /** Continues without waiting for a run. Returns false if the agent is not waiting for it. */
   endWait(run: RunRef): Promise<boolean>;
-  /** Updates the agent for the current prompt. Returns undefined if nothing can have changed. */
-  refresh(): Promise<RefreshedAgent | undefined>;
+  /**
+   * Updates the agent, and lets it continue with the head of its conversation. Returns messages for the user about
+   * changes.
+   */
+  refresh(): Promise<readonly string[]>;
+  /** Lets the agent continue with the head that a new conversation would have. */
+  renewHead(): void;
   record(events: readonly DurableEvent[]): Promise<void>;
   /**
    * Records the events if `allows` returns true when it is their turn to be written. Returns false if nothing was

@@ -11,6 +11,7 @@ import { endingOf } from "../budget/budget-text.ts";
 import { performCalls } from "../calls/perform-calls.ts";
 import { type CompactionRequest, compactConversation } from "../compaction/compaction.ts";
 import { type ContextLimits, contextLimits } from "../compaction/context-limits.ts";
+import { withKeptHead, withoutDenied } from "../head/kept-head.ts";
 import type { Thread } from "../thread/thread.ts";
 import { askHooks } from "./ask-hooks.ts";
 import { askModel } from "./ask-model.ts";
@@ -21,7 +22,7 @@ import { startMentioned } from "./mentions.ts";
 import { waitForBackground } from "./notices.ts";
 import { createRun, type Run, type RunOutlet } from "./run.ts";
 import { isContinuedByHook, runEndHooks } from "./run-hooks.ts";
-import type { LiveAgent, Message, RefreshedAgent, RunHost, RunRequest, RunServices } from "./run-host.ts";
+import type { LiveAgent, Message, RunHost, RunRequest, RunServices } from "./run-host.ts";
 
 /** Starts a new agent, or resumes one that has lines in its journal. The thread must have no active run. */
 export function startRun(services: RunServices, thread: Thread, request: RunRequest): Run {
@@ -40,6 +41,7 @@ class Host implements RunHost {
   readonly services: RunServices;
   readonly thread: Thread;
   request: RunRequest;
+  fresh: ResolvedAgent;
   readonly outlet: RunOutlet;
   readonly clocks: RunClocks;
   readonly startedAt: number;
@@ -52,7 +54,7 @@ class Host implements RunHost {
   private isEnded = false;
   private endWork: () => void = () => {};
   /** Limits at which the conversation is compacted. If undefined, it is never compacted. */
-  private readonly context: ContextLimits | undefined;
+  private context: ContextLimits | undefined;
   private isQueued = false;
   /** Resolved when the transcript is ready for messages from other agents. */
   private readonly begun = createDeferred<void>();
@@ -62,11 +64,9 @@ class Host implements RunHost {
     this.services = services;
     this.thread = thread;
     this.request = request;
+    this.fresh = request.agent;
     this.outlet = outlet;
     this.startedAt = services.clock.monotonic();
-    const { head, contextTokens } = request.agent;
-    const percent = services.compactAtPercent;
-    this.context = contextLimits({ head, model: services.model.describe(), contextTokens, percent });
     this.clocks = startClocks({
       ...services.limits,
       clock: services.clock,
@@ -109,11 +109,25 @@ class Host implements RunHost {
     }
   }
 
-  async refresh(): Promise<RefreshedAgent | undefined> {
-    const { prompt, refresh } = this.request;
-    const refreshed = prompt.length > 0 ? await refresh?.() : undefined;
-    if (refreshed) this.request = { ...this.request, agent: refreshed.agent };
-    return refreshed;
+  async refresh(): Promise<readonly string[]> {
+    const { approvals } = this.services;
+    // A new conversation has nothing that could be out of date.
+    if (!this.thread.isNew) await approvals.refresh?.();
+    const { agent = this.fresh, notices = [] } = (await this.request.refresh?.()) ?? {};
+    this.fresh = this.thread.isNew ? agent : withoutDenied(agent, approvals.policyFor(agent.policy).rules);
+    this.use(withKeptHead(this.fresh, this.thread));
+    return notices;
+  }
+
+  renewHead(): void {
+    this.use(this.fresh);
+  }
+
+  private use(agent: ResolvedAgent): void {
+    this.request = { ...this.request, agent };
+    const { model, compactAtPercent: percent } = this.services;
+    const { head, contextTokens } = agent;
+    this.context = contextLimits({ head, model: model.describe(), contextTokens, percent });
   }
 
   record(events: readonly DurableEvent[]): Promise<void> {

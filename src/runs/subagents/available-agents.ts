@@ -4,6 +4,7 @@ import {
   type AgentDefinition,
   canonicalToolName,
   type DurableEvent,
+  FORK_TYPE,
   type Head,
   type Policy,
   type Rule,
@@ -59,13 +60,13 @@ export function policyForProgram<Given extends Pick<Policy, "rules" | "layers">>
   };
 }
 
-/**
- * Returns an error text for an unknown agent type. Names the types that the caller's Task tool offers, most similar
- * first.
- */
-export function unknownAgentType(agentType: string, agents: AvailableAgents, caller: ResolvedAgent): string {
-  const all = offeredAgents(agents, caller.policy).map(({ name }) => name);
-  const offered = offeredTo(caller, all);
+/** Returns an error text for an unknown agent type. Names the types that the caller can start, most similar first. */
+export function unknownAgentType(
+  agentType: string,
+  { agents, offered: all }: { readonly agents: AvailableAgents; readonly offered: () => readonly string[] },
+  caller: ResolvedAgent,
+): string {
+  const offered = offeredTo(caller, all());
   const similar = agents.nearest(agentType, agents.definitions.length).filter((name) => offered.includes(name));
   const [first] = nearest(agentType, similar);
   const guess = first === undefined ? "" : ` Did you mean ${first}?`;
@@ -80,12 +81,10 @@ export function listTypes(types: readonly string[]): string {
 
 const MOST_LISTED = 10;
 
-/**
- * Returns the agent types that an agent can start: those that its Task tool lists, or those in `all` if its Task tool
- * has no list.
- */
+/** Returns the agent types that an agent can start, including forks if its Task tool lists them. */
 export function offeredTo({ head, policy }: ResolvedAgent, all: readonly string[]): readonly string[] {
-  return (declaredTypes(head) ?? all).filter((name) => judgeAgent(name, policy).effect !== "deny");
+  const forks = declaredTypes(head)?.includes(FORK_TYPE) ? [FORK_TYPE] : [];
+  return [...all, ...forks].filter((name) => judgeAgent(name, policy).effect !== "deny");
 }
 
 /** Returns the agent types that the head's Task tool lists. Undefined if the tool has no such list. */

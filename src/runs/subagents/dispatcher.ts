@@ -122,7 +122,7 @@ export class Dispatcher implements Retinue {
     return this.options.offered();
   }
 
-  /** Returns the agent types that an agent with a run in progress can start, as its Task tool declares them. */
+  /** Returns the agent types that an agent with a run in progress can start. */
   offeredTo(agentId: AgentId): readonly string[] {
     return offeredTo(this.liveAgent(agentId).agent, this.offered());
   }

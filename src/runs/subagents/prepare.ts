@@ -33,6 +33,8 @@ import { isVerifier, keepInCopy, policyInCopy, verifierPolicy, type WorkingCopy 
 /** Settings and services of a session that are used to prepare its subagents. */
 export interface SubagentPorts {
   readonly agents: AvailableAgents;
+  /** Returns the agent types that a model can start. */
+  readonly offered: () => readonly string[];
   readonly settings: Settings;
   /** The user's home directory, for rules that begin with `~`. */
   readonly home?: string | undefined;
@@ -124,7 +126,7 @@ async function prepareDefined(
   const found = await ports.agents.find(spec.agentType);
   if (found === undefined) {
     const isResumed = before !== undefined;
-    return refuse(isResumed ? goneDefinition(spec) : unknownAgentType(spec.agentType, ports.agents, parent.agent));
+    return refuse(isResumed ? goneDefinition(spec) : unknownAgentType(spec.agentType, ports, parent.agent));
   }
   const { definition } = found;
   const { policy } = parent.agent;

@@ -33,7 +33,7 @@ import { RecordQueue } from "./record-queue.ts";
  * Version of the checkpoint format. Increase it whenever the contents of a checkpoint or the folding of lines change,
  * so that older checkpoints are ignored. A test pins the contents.
  */
-const FORMAT = 9;
+const FORMAT = 10;
 
 /** The part of a thread that a checkpoint stores as JSON. The bytes of the conversation are stored separately. */
 interface ThreadFacts {
@@ -312,6 +312,12 @@ export class Thread {
     const hash = await this.journal.saveHead(head);
     if (!this.heads.has(hash)) this.heads.set(hash, head);
     return hash;
+  }
+
+  /** Returns a head that was stored for this agent. Undefined if it is no longer on disk. */
+  async storedHead(hash: string): Promise<Head | undefined> {
+    await this.loadHead(hash);
+    return this.heads.get(hash);
   }
 
   /** Writes the events to the journal, then folds them. Events from different calls are never interleaved. */

@@ -4,7 +4,7 @@ import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
 
 /** Returns the spec of the tool, which lists the available skills. */
-function skillSpec(skills: Skills): ToolSpec {
+export function skillSpec(skills: Skills): ToolSpec {
   return {
     declaration: {
       name: "Skill",
