@@ -140,7 +140,7 @@ export function ruledAccess(tool: string): RuledAccess | undefined {
  * Names that stand for their kind of access even without a specifier: `Edit` is everything that writes, as `edit` is in
  * opencode. The other names stand for one tool.
  */
-const kindNames: ReadonlySet<string> = new Set(["Edit", "WebFetch"]);
+const kindNames: ReadonlySet<string> = new Set(["Edit"]);
 
 /** Returns the kind of access that a canonical name stands for in rules; undefined if it stands for one tool. */
 export function accessNamed(tool: string): RuledAccess | undefined {
@@ -152,9 +152,10 @@ export function textsOfLine(tool: string, pattern: string | undefined): readonly
   const name = canonicalToolName(tool);
   if (pattern === undefined) return [name];
   if (!isWholePattern(pattern)) return [`${name}(${pattern})`];
-  // Patterns are about files, so `*` means every file, whichever tool uses it.
+  // Patterns are about files and hosts, so `*` means all of them, whichever tool uses them.
   if (ruledAccess(name) === "write") return ["Edit"];
-  return name === "Read" ? [name, `${name}(*)`] : [name];
+  if (name === "WebFetch") return [name, "WebFetch(domain:*)"];
+  return name === "Read" ? [name, "Read(*)"] : [name];
 }
 
 /** Returns whether a pattern in a `permission` field or a `permissions.jsonc` file covers everything. */

@@ -81,7 +81,8 @@ async function askToKeep(
     })
     .finally(resume);
   if (answer === undefined || answer.by === NO_APPROVER) return undefined;
-  await host.record([{ type: "approval.answered", requestId, callId, ...answer }]);
+  const { answer: given, by, message, always: kept } = answer;
+  await host.record([{ type: "approval.answered", requestId, callId, answer: given, by, message, always: kept }]);
   return answer;
 }
 

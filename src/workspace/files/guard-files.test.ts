@@ -168,6 +168,22 @@ describe("the guard of protected files", () => {
     }
   });
 
+  it.each([
+    ["git switch -q -c other", 0],
+    ["git branch -q --track other2 main", 0],
+    ["git config branch.main.merge refs/heads/x", 0],
+    ["git config core.hooksPath x", 1],
+    ["git config branch.main.x '!./x'", 1],
+    ["git config alias.st '!./x'", 1],
+    ["git remote add up ext::./x", 1],
+  ])("%s: reports %s changes, so that work with branches is not disturbed", (command, count) => {
+    const { repository, git } = createTestPlace();
+    git("branch", "-M", "main");
+    const guard = createLocalWorkspace({ root: repository, environment: {} }).guard?.(matters);
+    git(...(command.match(/'[^']*'|\S+/g) ?? []).slice(1).map((word) => word.replaceAll("'", "")));
+    expect(guard?.review()).toHaveLength(count);
+  });
+
   it("finds the change among many files", () => {
     for (let index = 0; index < 3_000; index += 1) writeFileSync(at(`${index}.txt`), "");
     for (let index = 0; index < 300; index += 1) write(`.claude/agents/${index}.md`, "A\n");

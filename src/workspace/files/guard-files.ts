@@ -45,7 +45,7 @@ export function createGuardedFiles(root: string): GuardedFiles {
             const version = fresh?.version ?? MISSING;
             if (old?.version === fresh?.version || settled.get(path) === version) return [];
             settled.set(path, version);
-            return isSame(old, fresh) ? [] : [changeOf(path, old, fresh)];
+            return isSame(path, old, fresh) ? [] : [changeOf(path, old, fresh)];
           });
           before = now;
           return changes;
@@ -67,14 +67,36 @@ type Content = Noted;
 
 const MISSING = "missing";
 
-/** A file that was only touched is not changed. */
-function isSame(before: Noted | undefined, after: Noted | undefined): boolean {
-  if (before?.bytes === undefined || after?.bytes === undefined) return false;
-  return before.mode === after.mode && Buffer.compare(before.bytes, after.bytes) === 0;
+/** A file that was only touched is not changed, nor is a git configuration in which only branches changed. */
+function isSame(path: string, before: Noted | undefined, after: Noted | undefined): boolean {
+  if (before?.bytes === undefined || after?.bytes === undefined || before.mode !== after.mode) return false;
+  return isEqual(before.bytes, after.bytes) || (isGitConfiguration(path) && settings(before) === settings(after));
+}
+
+function isEqual(left: Uint8Array | undefined, right: Uint8Array | undefined): boolean {
+  return left !== undefined && right !== undefined && Buffer.compare(left, right) === 0;
+}
+
+function isGitConfiguration(path: string): boolean {
+  return /\/config(\.worktree)?$/.test(path) && !/\/\.(claude|agents|retinue|codex|cursor)\//.test(path);
+}
+
+/** Returns a git configuration without the lines that `git push -u` and `git switch -c` write. */
+function settings({ bytes = new Uint8Array() }: Noted): string {
+  let isBranch = false;
+  const lines = Buffer.from(bytes)
+    .toString("latin1")
+    .split("\n")
+    .filter((line) => {
+      if (line.startsWith("[")) isBranch = /^\[branch "[^"\\]*"\]$/.test(line);
+      return !isBranch || !/^(\[|\t(remote|merge|rebase|vscode-merge-base) = [^"\\]*$)/.test(line);
+    });
+  return lines.join("\n");
 }
 
 function changeOf(path: string, before: Noted | undefined, after: Noted | undefined): ChangedFile {
-  const isRestorable = after === undefined || after.bytes !== undefined;
+  // A changed mode can't be restored.
+  const isRestorable = (after === undefined || after.bytes !== undefined) && !isEqual(before?.bytes, after?.bytes);
   return {
     path,
     before: isRestorable ? (before === undefined ? null : before.bytes) : undefined,
@@ -105,7 +127,7 @@ const directories: ReadonlyMap<string, readonly string[]> = new Map(
 /** Files that Retinue itself changes if its state directory is in the workspace. */
 const ownState = /^\.retinue\/(?!(settings(\.local)?\.json|permissions\.jsonc|trust\.json|[^/]+\/.*)$)/;
 
-/** Maximum number of files to compare, so that a command never waits for long. */
+/** Maximum number of files in one directory to compare, so that a command never waits for long. */
 const MOST_FILES = 1_000;
 const MOST_LEVELS = 3;
 /** Maximum size of a file whose content is kept. */
@@ -120,29 +142,33 @@ function pathsIn(root: string, matters: (path: string) => boolean): readonly str
     const top = join(root, directory);
     // The directory itself may be a symlink.
     found.push(top);
-    found.push(...namesIn(top).map((name) => join(top, name)));
-    for (const name of below) found.push(...filesIn(join(top, name), MOST_LEVELS));
+    found.push(...someOf(namesIn(top)).map((name) => join(top, name)));
+    for (const name of below) found.push(...someOf(filesIn(join(top, name), MOST_LEVELS)));
   }
   const isRelevant = (path: string): boolean => {
     if (!path.startsWith(`${root}/`) || /^\/\.git(\/|$)/.test(path.slice(root.length))) return true;
     const relative = path.slice(root.length + 1);
     return matters(relative) && !ownState.test(relative);
   };
-  return found.filter(isRelevant).slice(0, MOST_FILES);
+  return found.filter(isRelevant);
+}
+
+function someOf(list: readonly string[]): readonly string[] {
+  return list.slice(0, MOST_FILES);
 }
 
 /** Returns the path itself, or the files in the directory. */
 function filesIn(path: string, levels: number): readonly string[] {
   if (!lstatSync(path, { throwIfNoEntry: false })?.isDirectory()) return [path];
   if (levels === 0) return [];
-  return namesIn(path)
+  return someOf(namesIn(path))
     .filter((name) => !name.endsWith(".sample"))
     .flatMap((name) => filesIn(join(path, name), levels - 1));
 }
 
 function namesIn(directory: string): readonly string[] {
   try {
-    return readdirSync(directory).slice(0, MOST_FILES);
+    return readdirSync(directory);
   } catch {
     return [];
   }
