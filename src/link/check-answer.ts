@@ -19,8 +19,8 @@ export function answerProblem(method: string, answer: unknown): string | undefin
 /** Returns a result with only those facts that a worker's tools can know. The others are about agents and costs. */
 export function ownFacts(result: ToolResult): ToolResult {
   if (result.facts === undefined) return result;
-  const { filesChanged, mayHaveChanged, image, command } = result.facts;
-  return { ...result, facts: { filesChanged, mayHaveChanged, image, command } };
+  const { filesChanged, mayHaveChanged, image, trespasses, command } = result.facts;
+  return { ...result, facts: { filesChanged, mayHaveChanged, image, trespasses, command } };
 }
 
 /** Does the same for the outcome of an earlier call. */
@@ -47,6 +47,8 @@ const either = (...anyOf: readonly Schema[]): Schema => ({ anyOf });
 const one = (value: string | boolean): Schema => ({ const: value });
 const refusal = object({ ok: one(false), message: text });
 
+const orNothing = { type: ["string", "null"] };
+const image = object({ path: text, before: orNothing, after: orNothing }, ["path", "after"]);
 const mediaTypes = ["image/png", "image/jpeg", "image/gif", "image/webp"];
 const result = object(
   {
@@ -62,7 +64,8 @@ const result = object(
       {
         filesChanged: texts,
         mayHaveChanged: texts,
-        image: object({ path: text, before: { type: ["string", "null"] }, after: text }, ["path", "after"]),
+        image,
+        trespasses: list(image),
         command: object({ command: text, exitCode: { type: ["integer", "null"] }, readsOnly: one(true) }, [
           "command",
           "exitCode",
