@@ -21,8 +21,10 @@ import { createTrustStore } from "../settings/index.ts";
 import { createWorkerTools } from "../tools/index.ts";
 import {
   checkInterrupted,
+  createGuardedFiles,
   createLocalWorkspace,
   createSandbox,
+  type GuardedFiles,
   readGitState,
   repositoryRoot,
   type Sandbox,
@@ -79,6 +81,12 @@ function openLocalSession(options: LocalWorkerOptions, session: WorkerSessionOpt
   const servers = createProcessServers(worker, session);
   const worktrees = createAgentWorktrees({ sessionId, directory: session.directory, environment }, sandbox);
   const advised = { sandbox: false };
+  const guards = new Map<string, GuardedFiles>();
+  const guardedAt = (directory: string): GuardedFiles => {
+    const known = guards.get(directory) ?? createGuardedFiles(directory);
+    guards.set(directory, known);
+    return known;
+  };
   return {
     readableRoots: [join(outputDirectory, "scratch"), join(outputDirectory, "created")],
     environment: createEnvironmentFacts({
@@ -88,15 +96,30 @@ function openLocalSession(options: LocalWorkerOptions, session: WorkerSessionOpt
       domains: session.sandbox.network?.allowedDomains ?? [],
     }),
     executor: (directory) => {
-      const workspace = createLocalWorkspace({ root: directory, environment, pass, sandbox, since });
+      const workspace = createLocalWorkspace({
+        root: directory,
+        environment,
+        pass,
+        sandbox,
+        since,
+        guarded: guardedAt(directory),
+      });
       const tools = createWorkerTools({ sessionId, workspace, results, outputDirectory, timeouts, environment });
       return createExecutor({ tools, workspace, results, advised });
     },
     runHook: hooks.run,
     ...servers,
     ...worktrees,
-    keepRule: (rule) => sandbox.review((files) => keepRule(rule, { home, cwd: root, environment, files })),
-    restoreFile: (request) => restoreFile(request, createLocalWorkspace({ root, environment })),
+    keepRule: (rule) =>
+      sandbox.review(({ wrote, ...files }) => {
+        const noted = (path: string, content: Uint8Array | string): void => {
+          wrote(path, content);
+          guardedAt(root).changed(path);
+        };
+        return keepRule(rule, { home, cwd: root, environment, files: { ...files, wrote: noted } });
+      }),
+    restoreFile: (request) =>
+      restoreFile(request, createLocalWorkspace({ root, environment, guarded: guardedAt(root) })),
     close: async () => {
       await hooks.close();
       await servers.close();

@@ -1,6 +1,7 @@
 // Owns: the files and processes of one directory: real paths, reading and writing without following links, a scrubbed
 // environment; the sandbox; worktrees. Does not own: which access is allowed (permissions), what a tool does with a
 // file (tools), ending process trees (lib). Called by: worker, which gives a workspace to the executor and the tools.
+export { createGuardedFiles, type GuardedFiles } from "./files/guard-files.ts";
 export { findGitPrograms } from "./git-programs.ts";
 export { readGitState, repositoryRoot } from "./git-state.ts";
 export { createLocalWorkspace, type LocalWorkspaceOptions } from "./local-workspace.ts";

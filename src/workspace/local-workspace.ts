@@ -30,6 +30,8 @@ export interface LocalWorkspaceOptions {
   readonly since?: number | undefined;
   /** Sandbox for commands that models write. */
   readonly sandbox?: Sandbox | undefined;
+  /** Guard of this directory's files, if workspaces share it, so that none reports what another one has written. */
+  readonly guarded?: GuardedFiles | undefined;
 }
 
 /** Creates a workspace for a directory on this machine. */
@@ -42,7 +44,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const plainEnvironment = readOnlyEnvironment(options.environment);
   const { sandbox, since = Date.now() } = options;
   let isTooLarge = false;
-  let guarded: GuardedFiles | undefined;
+  let { guarded } = options;
   const noted = <Outcome extends { readonly ok: boolean }>(path: string, outcome: Outcome): Outcome => {
     if (outcome.ok) guarded?.changed(path);
     return outcome;

@@ -1,5 +1,5 @@
 import { createHash } from "node:crypto";
-import { lstatSync, readdirSync, readFileSync, readlinkSync } from "node:fs";
+import { lstatSync, readdirSync, readFileSync, readlinkSync, realpathSync } from "node:fs";
 import { join } from "node:path";
 import type { ChangedFile, FileGuard } from "../../ports/index.ts";
 import { gitDirectories } from "../sandbox/git-directories.ts";
@@ -15,7 +15,8 @@ export interface GuardedFiles {
  * Creates the guard of a directory's files that change what is permitted or run later. Compares them by their stat, so
  * that it can be done for every command. The content of small files is kept, so that they can be restored.
  */
-export function createGuardedFiles(root: string): GuardedFiles {
+export function createGuardedFiles(directory: string): GuardedFiles {
+  const root = realpathSync.native(directory);
   const contents = new Map<string, Content>();
   /** The version of each file that was reported, or that Retinue wrote. */
   const settled = new Map<string, string>();
