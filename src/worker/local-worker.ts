@@ -31,7 +31,7 @@ import {
   type SandboxState,
 } from "../workspace/index.ts";
 import { createAgentWorktrees } from "./agent-worktrees.ts";
-import { docsDirectory, workspaceDirectory } from "./directories.ts";
+import { docsDirectory, existingPaths, workspaceDirectory } from "./directories.ts";
 import { createHookCommands } from "./hook-commands.ts";
 import { keepRule, readProjectSettings } from "./project-settings.ts";
 import { createProjectSnapshots } from "./project-snapshots.ts";
@@ -80,6 +80,8 @@ function openLocalSession(options: LocalWorkerOptions, session: WorkerSessionOpt
   const hooks = createHookCommands({ workspace: createLocalWorkspace({ root, environment }), sessionId });
   const servers = createProcessServers(worker, session);
   const worktrees = createAgentWorktrees({ sessionId, directory: session.directory, environment }, sandbox);
+  const [state = home] = existingPaths([home]);
+  const privateDirectory = join(state, "agent-memory");
   const advised = { sandbox: false };
   const guards = new Map<string, GuardedFiles>();
   const guardedAt = (directory: string): GuardedFiles => {
@@ -103,6 +105,7 @@ function openLocalSession(options: LocalWorkerOptions, session: WorkerSessionOpt
         sandbox,
         since,
         guarded: guardedAt(directory),
+        privateDirectory,
       });
       const tools = createWorkerTools({ sessionId, workspace, results, outputDirectory, timeouts, environment });
       return createExecutor({ tools, workspace, results, advised });

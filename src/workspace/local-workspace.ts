@@ -1,5 +1,5 @@
 import { realpathSync } from "node:fs";
-import { homeDirectory } from "../lib/index.ts";
+import { homeDirectory, isWithin } from "../lib/index.ts";
 import type { Workspace } from "../ports/index.ts";
 import { commandEnvironment, readOnlyEnvironment } from "./command-environment.ts";
 import { listDirectory } from "./files/checked-directory.ts";
@@ -32,6 +32,8 @@ export interface LocalWorkspaceOptions {
   readonly sandbox?: Sandbox | undefined;
   /** Guard of this directory's files, if workspaces share it, so that none reports what another one has written. */
   readonly guarded?: GuardedFiles | undefined;
+  /** Real path of a directory in which new files are accessible only to their owner, whatever the umask is. */
+  readonly privateDirectory?: string | undefined;
 }
 
 /** Creates a workspace for a directory on this machine. */
@@ -42,7 +44,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
   const environment =
     pass === undefined ? scrubEnvironment(options.environment) : commandEnvironment(options.environment, pass);
   const plainEnvironment = readOnlyEnvironment(options.environment);
-  const { sandbox, since = Date.now() } = options;
+  const { sandbox, since = Date.now(), privateDirectory } = options;
   let isTooLarge = false;
   let { guarded } = options;
   const noted = <Outcome extends { readonly ok: boolean }>(path: string, outcome: Outcome): Outcome => {
@@ -56,10 +58,12 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     walk: walkDirectory,
     stat: async (realPath) => statPath(realPath),
     read: readRegularFile,
-    write: async (realPath, bytes, expectation) => {
-      if (sandbox === undefined) return noted(realPath, await writeWholeFile(realPath, bytes, expectation));
+    write: async (realPath, bytes, { expect }) => {
+      const isPrivate = privateDirectory !== undefined && isWithin(realPath, privateDirectory);
+      const write = async () => noted(realPath, await writeWholeFile(realPath, bytes, { expect, isPrivate }));
+      if (sandbox === undefined) return write();
       return sandbox.review(async ({ wrote }) => {
-        const written = noted(realPath, await writeWholeFile(realPath, bytes, expectation));
+        const written = await write();
         if (written.ok) wrote(realPath, bytes);
         return written;
       });

@@ -1,5 +1,5 @@
 import { execFile } from "node:child_process";
-import { accessSync, constants, mkdtempSync, rmSync, statfsSync } from "node:fs";
+import { accessSync, constants, mkdtempSync, rmSync, statfsSync, statSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, dirname, isAbsolute, join } from "node:path";
 import { installedPlugins, isPluginProblem } from "../../definitions/index.ts";
@@ -321,6 +321,17 @@ function checkState(home: string): Finding {
   const check = checkHome(home);
   if (!check.ok)
     return { name: "state", status: "fail", found: `sessions can't be stored in ${home}`, fix: check.message };
+  const { mode, uid } = statSync(home);
+  const owner = process.getuid?.() ?? uid;
+  // Settings there decide what runs.
+  if (uid !== owner) {
+    const fix = "Run Retinue as the owner, or set RETINUE_HOME to a directory of your own.";
+    return { name: "state", status: "warn", found: `${home} belongs to another user`, fix };
+  }
+  if ((mode & 0o022) !== 0) {
+    const fix = `Run: chmod go-w ${home}`;
+    return { name: "state", status: "warn", found: `other users can change the files in ${home}`, fix };
+  }
   return { name: "state", status: "ok", found: `${home} is writable` };
 }
 

@@ -133,7 +133,9 @@ function createOverflowFile(path: string, { headBytes, tailBytes }: OutputLimits
   function open(): void {
     attempt(() => {
       mkdirSync(dirname(path), { recursive: true, mode: 0o700 });
-      descriptor = openSync(path, "w", 0o600);
+      // A planted link is replaced, not followed.
+      rmSync(path, { force: true });
+      descriptor = openSync(path, "wx", 0o600);
       isCreated = true;
     });
     for (const bytes of early) writeAll(bytes);

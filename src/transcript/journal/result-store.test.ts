@@ -1,5 +1,5 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, readdirSync, statSync, symlinkSync, writeFileSync } from "node:fs";
+import { mkdirSync, readdirSync, readFileSync, statSync, symlinkSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
@@ -123,5 +123,30 @@ it("a symlink in the results directory is not followed", async () => {
   symlinkSync(join(place.root, "secret"), join(results, "r2.txt"));
   expect(readdirSync(results).sort()).toEqual(["r1.txt", "r2.txt"]);
   expect(await session.results.read("retinue://result/r2")).toBeUndefined();
+  await session.close();
+});
+
+it("a symlink in the results directory is replaced, and its target is not changed", async () => {
+  const place = testPlace();
+  const session = await createTranscript(place.options());
+  await session.results.save("r1", "text");
+  const target = join(place.root, "target");
+  writeFileSync(target, "before");
+  const results = join(filesOf(session), "results");
+  for (const name of ["r2", "r3", "r4"]) symlinkSync(target, join(results, `${name}.txt`));
+  symlinkSync(join(place.root, "missing"), join(results, "r5.txt"));
+  const from = join(place.root, "from");
+  writeFileSync(from, "from a file", { mode: 0o644 });
+  await session.results.save("r2", "new");
+  await session.results.save("r3", Buffer.from("bytes"));
+  await session.results.saveFile("r4", from);
+  await session.results.saveFile("r5", from);
+  expect(readFileSync(target, "utf8")).toBe("before");
+  expect(readdirSync(place.root)).not.toContain("missing");
+  const texts = await Promise.all(["r2", "r3", "r4", "r5"].map((id) => textAt(session, `retinue://result/${id}`)));
+  expect(texts).toEqual(["new", "bytes", "from a file", "from a file"]);
+  for (const name of readdirSync(results)) expect(statSync(join(results, name)).mode & 0o777).toBe(0o600);
+  await session.results.save("r2", "newer");
+  expect(await textAt(session, "retinue://result/r2")).toBe("newer");
   await session.close();
 });

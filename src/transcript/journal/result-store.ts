@@ -1,6 +1,6 @@
 import { createHash } from "node:crypto";
 import { constants } from "node:fs";
-import { chmod, copyFile, mkdir, open, writeFile } from "node:fs/promises";
+import { chmod, copyFile, mkdir, open, rm, writeFile } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { errorCode } from "../../lib/index.ts";
 import type { Transcript } from "../../ports/index.ts";
@@ -19,6 +19,8 @@ export function createResultStore({ directory, retry, alsoSync }: ResultStoreOpt
     const path = join(directory, `${name}.txt`);
     await retry.run(async () => {
       await mkdir(directory, { recursive: true, mode: 0o700 });
+      // A planted link is replaced, not followed.
+      await rm(path, { force: true });
       await write(path);
     });
     alsoSync(path);
@@ -26,10 +28,10 @@ export function createResultStore({ directory, retry, alsoSync }: ResultStoreOpt
     return resultAddress(name);
   }
   return {
-    save: (id, content) => store(id, (path) => writeFile(path, content, { mode: 0o600 })),
+    save: (id, content) => store(id, (path) => writeFile(path, content, { mode: 0o600, flag: "wx" })),
     saveFile: (id, from) =>
       store(id, async (path) => {
-        await copyFile(from, path);
+        await copyFile(from, path, constants.COPYFILE_EXCL);
         await chmod(path, 0o600);
       }),
     async read(address) {

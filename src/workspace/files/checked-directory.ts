@@ -43,27 +43,28 @@ export const noFollow = process.platform === "darwin" ? 0x2000_0000 : (constants
 const flags = constants.O_RDONLY | (constants.O_DIRECTORY ?? 0) | noFollow;
 
 /**
- * Opens a directory by its real path and keeps it open. With `create`, creates missing directories one by one, never
- * through a symlink.
+ * Opens a directory by its real path and keeps it open. With `create`, creates missing directories one by one with this
+ * mode, never through a symlink.
  */
 export function openCheckedDirectory(
   realPath: string,
-  options: { readonly create?: boolean } = {},
+  options: { readonly create?: number } = {},
 ): CheckedDirectory | FileFailure {
   try {
     return checked(openSync(realPath, flags), realPath);
   } catch (error) {
     const parent = dirname(realPath);
-    if (codeOf(error) !== "ENOENT" || !options.create || parent === realPath) return systemFailure(error, realPath);
+    if (codeOf(error) !== "ENOENT" || options.create === undefined || parent === realPath)
+      return systemFailure(error, realPath);
     const above = openCheckedDirectory(parent, options);
-    return above.ok ? openChild(above, realPath) : above;
+    return above.ok ? openChild(above, realPath, options.create) : above;
   }
 }
 
-function openChild(parent: CheckedDirectory, realPath: string): CheckedDirectory | FileFailure {
+function openChild(parent: CheckedDirectory, realPath: string, mode: number): CheckedDirectory | FileFailure {
   const place = parent.within(basename(realPath));
   try {
-    makeDirectory(place);
+    makeDirectory(place, mode);
     return checked(openSync(place, flags), realPath);
   } catch (error) {
     return systemFailure(error, realPath);
@@ -72,9 +73,9 @@ function openChild(parent: CheckedDirectory, realPath: string): CheckedDirectory
   }
 }
 
-function makeDirectory(place: string): void {
+function makeDirectory(place: string, mode: number): void {
   try {
-    mkdirSync(place);
+    mkdirSync(place, mode);
   } catch (error) {
     if (codeOf(error) !== "EEXIST") throw error;
   }

@@ -18,7 +18,10 @@ import { type CheckedDirectory, noFollow, openCheckedDirectory } from "./checked
 import { codeOf, failure, missing, systemFailure, toFileStat } from "./file-stat.ts";
 import { hasControls } from "./resolve-path.ts";
 
-type WriteOptions = Parameters<Workspace["write"]>[2];
+type WriteOptions = Parameters<Workspace["write"]>[2] & {
+  /** Whether a new file, and the new directories in its path, are accessible only to their owner. */
+  readonly isPrivate?: boolean | undefined;
+};
 type WriteResult = Awaited<ReturnType<Workspace["write"]>>;
 
 const SMALL = 256 * 1024;
@@ -34,7 +37,7 @@ export async function writeWholeFile(realPath: string, bytes: Uint8Array, option
   // This check comes before directories are created, so that a refused write leaves nothing behind.
   const refusal = refusalFor(before, { realPath, expect: options.expect });
   if (refusal) return refusal;
-  const directory = openCheckedDirectory(dirname(realPath), { create: true });
+  const directory = openCheckedDirectory(dirname(realPath), { create: options.isPrivate ? 0o700 : 0o777 });
   if (!directory.ok) return directory;
   try {
     return await replaceWithin(directory, { realPath, bytes, ...options });
@@ -56,7 +59,7 @@ async function replaceWithin(directory: CheckedDirectory, request: Replacement):
   if (early) return early;
   const temporary = temporaryName();
   try {
-    await writeTemporary(directory.within(temporary), { bytes: request.bytes, before });
+    await writeTemporary(directory.within(temporary), { ...request, before });
     const late = refusalFor(target(), request);
     if (late ?? !directory.isStillThere()) {
       removeQuietly(directory.within(temporary));
@@ -77,9 +80,9 @@ async function replaceWithin(directory: CheckedDirectory, request: Replacement):
  */
 async function writeTemporary(
   path: string,
-  content: { readonly bytes: Uint8Array; readonly before: Target | FileFailure },
+  content: Pick<Replacement, "bytes" | "isPrivate"> & { readonly before: Target | FileFailure },
 ): Promise<void> {
-  const descriptor = openSync(path, flags, 0o666);
+  const descriptor = openSync(path, flags, content.isPrivate ? 0o600 : 0o666);
   try {
     if ("stat" in content.before && content.before.stat.kind === "file") keepAttributes(descriptor, content.before);
     let done = 0;
