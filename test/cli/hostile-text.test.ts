@@ -216,6 +216,7 @@ it.each<[string, readonly string[], string?]>([
     environment: { TERM: "xterm-256color", SHELL: "/bin/sh" },
     through: ["bash", "-c", `script -qe /dev/null -c "${command}"`, "bash"],
   });
+  child.stdin.on("error", () => undefined);
   let shown = "";
   let isPrompted = prompt === undefined;
   child.stdout.setEncoding("utf8").on("data", (text: string) => {

@@ -161,7 +161,7 @@ it.each(["port/settings", "port/snapshot", "session/open"])(
   async (lied) => {
     let lie: unknown;
     const { server } = await startLiar(calling(0), (method, real) => (method === lied ? lie : real));
-    for (lie of garbage) {
+    for (lie of [null, 5, [], {}, { changed: true, snapshot: {} }]) {
       const { status, text } = await server.send("POST", "/session", { body: { prompt: "go", worker: "box" } });
       expect(status, text).toBe(422);
       expect(text).toContain(`The worker's answer to ${lied} is invalid`);
@@ -244,7 +244,7 @@ it("a worker that floods the server, repeats answers and claims other sessions c
   const socket = await startSilent(server);
   const send = (message: object) => socket.send(JSON.stringify({ jsonrpc: "2.0", ...message }));
   const ref = { sessionId: local, lease: Number.MAX_SAFE_INTEGER };
-  for (let index = 0; index < 5_000; index += 1) {
+  for (let index = 0; index < 2_000; index += 1) {
     send({ method: "progress", params: { ...ref, id: `${index}`, text: "x".repeat(100) } });
     send({ method: "report", params: { ...ref, message: "\u001b]0;x\u0007" } });
     send({ id: index % 10, result: { outcome: "ok", content: [] } });
