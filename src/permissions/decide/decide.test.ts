@@ -319,6 +319,15 @@ describe("commands", () => {
     ["rg:*", "rg --pre ./x a"],
     ["cat ./public/*", "cat ./public/../secret"],
     ["printf:*", "printf -v 'a[$(x)]' y"],
+    ["git:*", "git config core.hooksPath --default=hooks"],
+    ["git config:*", "git config core.bare --type=bool"],
+    ["git:*", "git config core.hooksPath --get"],
+    ["git:*", "git symbolic-ref config refs/x"],
+    ["git:*", "git symbolic-ref hooks/pre-commit refs/x"],
+    ["sed:*", "sed -Ei'../outside/*' s/t/p/ a.ts"],
+    ["sed:*", "sed -nEi/etc/x s/t/p/ a.ts"],
+    ["gcc:*", "gcc -MF../outside/n -MD m.c"],
+    ["gcc:*", "gcc -include../outside/f m.c"],
   ])("%s does not allow %s", (spec, command) => expect(bash(command, allow(spec))).toBe("ask"));
 
   it.each([

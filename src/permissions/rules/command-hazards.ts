@@ -153,8 +153,8 @@ function isMessage(before: ShellWord | undefined, word: ShellWord): boolean {
  */
 function whyOutsideWorkspace(word: ShellWord, context: ArgumentContext): string | undefined {
   if (word.open === "value") return whyValueOutside(word, context);
-  // The value of an option follows `=`, or directly follows its letter (`-o/etc/x`).
-  const value = word.text.replace(/^--?[\w-]*=/, "").replace(/^-[A-Za-z](?=[/.])/, "");
+  // The value of an option follows `=`, or directly follows its letters (`-o/etc/x`, `-Ei../x`).
+  const value = word.text.replace(/^--?[\w-]*=/, "").replace(/^-[A-Za-z]+(?=[/.~])/, "");
   if (/^(https?|ssh|git):\/\//i.test(value)) return undefined;
   if (/^[A-Za-z][\w+.-]*:(\/\/|:)/.test(value)) return "an argument is a URL that can refer to files or programs";
   if (/(^|[/:=@{,])\.\.([/},]|$)/.test(value)) return "an argument leaves its directory with `..`";

@@ -150,10 +150,15 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
   ["count-objects", { options: "-v|--verbose -H|--human-readable", operands: "" }],
   [
     "symbolic-ref",
-    { options: "-q|--quiet --short -d|--delete!change -m=change --recurse --no-recurse", operands: "data change" },
+    {
+      options: "-q|--quiet --short -d|--delete!change -m=change --recurse --no-recurse",
+      operands: "data change",
+      check: checkSymbolicReference,
+    },
   ],
   ["version", { options: "--build-options", operands: "" }],
-  ["config", { options: configOptions, operands: "data*", check: checkConfig }],
+  // After the name of a setting, even a word that looks like an option is a value.
+  ["config", { options: configOptions, operands: "data*", ordered: true, check: checkConfig }],
   [
     "grep",
     {
@@ -346,6 +351,12 @@ function checkListing({ name, options, operands }: ArgumentReading): Effects {
   const has = (names: RegExp) => options.some(({ option }) => names.test(option ?? ""));
   const changes = has(/^--(move|copy|delete|set-upstream-to)$/) || (operands.length > 0 && !has(/^--list$/));
   return changes ? [{ kind: "change", reason: `\`${name}\` would change something`, at: 0 }] : [];
+}
+
+/** `git symbolic-ref config refs/x` overwrites the file `.git/config`. */
+function checkSymbolicReference({ operands: [name, target] }: ArgumentReading): Effects {
+  if (target === undefined || name?.word.text === "HEAD") return [];
+  return [{ kind: "run", reason: "`git symbolic-ref` can overwrite any file of the repository", at: 0 }];
 }
 
 /** Without an explicit option, git reads a setting if only its name is given, and sets it otherwise. */
