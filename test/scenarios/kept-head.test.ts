@@ -152,6 +152,24 @@ describe("what changes while a conversation goes on is appended to it once", () 
     expect(toolResults(requests[3])[0]).toContain("LS is no longer available");
   });
 
+  it("the first skill, whose file the agent reads because it has no Skill tool, also after a resume", async () => {
+    const on = await stage({ MAIN: saying(done, done, done, done) });
+    const session = await open(on);
+    await ask(session, "MAIN: one");
+    put(join(on.home, ".agents/skills/ship/SKILL.md"), "---\nname: ship\ndescription: Ships it.\n---\nShip.\n");
+    await ask(session, "two");
+    await session.close();
+    const again = await open(on, { resume: session.id });
+    const lines = [...(await ask(again, "three")), ...(await ask(again, "four"))];
+    await again.close();
+    const requests = on.requests("MAIN");
+    expectAppended(on, requests);
+    expect(toldIn(requests[1])).toContain(`- ship: Ships it. (${on.home}/.agents/skills/ship/SKILL.md)`);
+    expect(toldIn(requests[2])).not.toMatch(/ships|no longer/i);
+    expect(toldIn(requests[3])).toBe("four");
+    expect(noticesIn(lines)).toEqual([expect.stringContaining("can't be used in this conversation: Skill.")]);
+  });
+
   it("a tool and an agent that a rule denies since the session was opened", async () => {
     const on = await stage({ MAIN: saying(done, { content: [{ tool: "LS", input: { path: "." } }] }, done, done) });
     put(join(on.home, ".agents/agents/poet.md"), poet);
