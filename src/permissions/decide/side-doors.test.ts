@@ -133,6 +133,12 @@ describe("a redirection to a file with several names", () => {
     "git log -3 >| a.txt",
     "ls 2> a.txt",
     "cat <> a.txt",
+    "ls &> a.txt",
+    "ls >& a.txt",
+    "ls &>> a.txt",
+    "ls 3> a.txt",
+    "(ls) > a.txt",
+    "cat <<E > a.txt\nx\nE",
     "{ ls; } > a.txt",
   ])("needs approval, whatever rules and modes allow, because it would change all of them: %s", (command) => {
     for (const mode of ["default", "acceptEdits", "bypassPermissions"] as const) {

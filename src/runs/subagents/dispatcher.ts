@@ -61,6 +61,12 @@ export interface DispatcherOptions {
   readonly idleMain: () => LiveAgent;
 }
 
+/** Returns whether a rule such as `Agent(model:opus)` applies to an agent. */
+function limitsModels({ rules, layers = [], limits }: Policy): boolean {
+  const all = [...rules, ...layers.flatMap((layer) => layer.rules)];
+  return all.some(({ text }) => text.includes("model:")) || (limits !== undefined && limitsModels(limits));
+}
+
 type AgentAccess = Extract<Access, { readonly kind: "agent" }>;
 
 interface Reactivation {
@@ -192,11 +198,9 @@ export class Dispatcher implements Retinue {
     const agentType = request.agentType === "" ? (resumed?.agentType ?? "") : request.agentType;
     const terms = resumed?.fork?.kind === "fork" ? { ...request, fork: {} } : request;
     const parent = this.liveAgent(caller);
-    return {
-      kind: "agent",
-      agentType,
-      models: await this.options.modelNames(agentType, { terms, parent, keptModel: resumed?.model }),
-    };
+    if (!limitsModels(parent.services.approvals.policyFor(parent.agent.policy))) return { kind: "agent", agentType };
+    const models = await this.options.modelNames(agentType, { terms, parent, keptModel: resumed?.model });
+    return { kind: "agent", agentType, models };
   }
 
   /** Starts a subagent for a call, or continues the subagent that already works on the call. */

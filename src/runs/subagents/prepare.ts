@@ -130,7 +130,8 @@ async function prepareDefined(
   }
   const { definition } = found;
   const { policy } = parent.agent;
-  const models = ports.namesOfModel(modelFor(request, definition, ports).model.describe());
+  const chosen = modelFor(request, definition, ports);
+  const models = ports.namesOfModel(chosen.model.describe());
   const denial = agentDenial(definition, request.by === "program" ? policyForProgram(policy) : policy, models);
   if (denial !== undefined) return refuse(denial);
   const background = ports.mayBackground && (terms.background || definition.background === true);
@@ -151,7 +152,7 @@ async function prepareDefined(
     await own.release();
     return copy?.leave();
   };
-  const assembled = assemble(request, { found, background, copy, root, own, ports, resolve, release });
+  const assembled = assemble(request, { found, chosen, background, copy, root, own, ports, resolve, release });
   const { output, outputSchema = definition.outputSchema } = terms;
   const prepared = withOutput(assembled, { output, outputSchema }, ports);
   if (!prepared.ok) {
@@ -167,6 +168,7 @@ async function prepareDefined(
 
 interface Parts extends Pick<PreparedAgent, "release" | "background"> {
   readonly found: AvailableAgent;
+  readonly chosen: SubagentModel;
   readonly copy: WorkingCopy | undefined;
   readonly root: string;
   /** MCP servers that only this agent uses. */
@@ -177,11 +179,11 @@ interface Parts extends Pick<PreparedAgent, "release" | "background"> {
 
 function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusal {
   const { spec, terms, parent, before } = request;
-  const { found, background, copy, root, own, ports, resolve, release } = parts;
+  const { found, chosen, background, copy, root, own, ports, resolve, release } = parts;
   const { definition, followUp } = found;
   const { settings } = ports;
   const above = parent.agent.childPolicy ?? parent.agent.policy;
-  const { model, requested, reason, notice } = modelFor(request, definition, ports);
+  const { model, requested, reason, notice } = chosen;
   const ownTools = own.tools.map(({ declaration }) => declaration);
   const ownNames = ownTools.map(({ name }) => name);
   const prompt = promptOf(found, root);
