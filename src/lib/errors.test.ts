@@ -18,6 +18,16 @@ describe("UserError", () => {
     expect(describeError(error)).toBe('reviewer.md:4 lists "Grpe". Did you mean "Grep"?');
   });
 
+  it("contains no passwords and keys from addresses", () => {
+    const error = new UserError("https://me:secret@example.com failed", {
+      code: "x",
+      fix: "Check http://x/?key=secret",
+    });
+    expect([error.message, error.fix]).toEqual(["https://…@example.com failed", "Check http://x/?key=…"]);
+    const plain = new Error("fetch failed", { cause: new Error("https://me:secret@example.com/?key=secret is down") });
+    expect(describeError(plain)).toBe("fetch failed (https://…@example.com/?key=… is down)");
+  });
+
   it("exits with 1 and keeps its cause by default", () => {
     const error = new UserError("No.", { code: "no", cause: "why" });
     expect([error.exitCode, error.fix, error.cause]).toEqual([1, undefined, "why"]);
