@@ -87,3 +87,14 @@ describe("readOnlyEnvironment", () => {
     rmSync(directory, { recursive: true });
   });
 });
+
+it("keeps git from using a directory of the working tree that looks like a repository, with hooks from a clone", () => {
+  const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-environment-")));
+  onTestFinished(() => rmSync(root, { recursive: true, force: true }));
+  execFileSync("git", ["init", "-q", root]);
+  execFileSync("git", ["init", "-q", "--bare", join(root, "sub")]);
+  const where = (cwd: string) =>
+    execFileSync("git", ["rev-parse", "--git-dir"], { cwd, env: commandEnvironment(process.env), stdio: "pipe" });
+  expect(String(where(root))).toBe(".git\n");
+  expect(() => where(join(root, "sub"))).toThrow("bareRepository");
+});

@@ -43,6 +43,10 @@ describe("git in an untrusted directory", () => {
     ['[core]\n\tbare = false\n[remote "origin"]\n\turl = https://example.com/filter\n[branch "diff"]\n'],
     ["[diff]\n\talgorithm = histogram\n"],
     [
+      '[core]\n\trepositoryformatversion = 0\n\tfilemode = true\n[remote "up stream"]\n\turl = git@example.com:a/b.git\n\tfetch = +refs/heads/*:refs/remotes/up/*\n[branch "a\\"]b"] remote = origin ; main\n# text\n[user]\n\tname = A\n',
+    ],
+    ['[http "https://github.com/"]\r\n\textraheader = AUTHORIZATION: basic x\r\n[COLOR]\r\n\tui\r\n'],
+    [
       '[filter "lfs"]\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n\tclean = git-lfs clean -- %f\n',
     ],
     [""],
@@ -64,6 +68,18 @@ describe("git in an untrusted directory", () => {
     '[hook "x"]\n\tcommand = ./x\n',
     '[trailer "x"]\n\tcmd = ./x\n',
     "[init]\n\ttemplateDir = x\n",
+    "[core]\n\tworktree = ../..\n",
+    "[core]\n\talternateRefsCommand = ./x\n",
+    '[gpg "ssh"]\n\tdefaultKeyCommand = ./x\n',
+    '[remote "origin"]\n\turl = ext::./x\n',
+    '[remote "origin"]\n\turl = "ext::./x"\n',
+    '[remote "origin"]\n\turl = ./sub\n',
+    '[remote "origin"]\n\turl = ../sub:x\n',
+    '[protocol "ext"]\n\tallow = always\n',
+    '[url "ext::./x"]\n\tinsteadOf = https://\n',
+    "[extensions]\n\tpartialClone = origin\n",
+    '[user "]"] program = x\n',
+    "# \\\n[commit]\n\ttemplate = ../x\n",
   ])("needs approval only to change something if git runs the programs only then: %j", (config) => {
     const cwd = createRepository({ ".git/config": config });
     expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, ".git/config"), checked: true, onlyChanges: true });
@@ -71,6 +87,12 @@ describe("git in an untrusted directory", () => {
   });
 
   it("needs approval wherever git would find a configuration that names programs", () => {
+    const passed = createRepository({ ".git/config": evil, "sub/.git/description": "not a repository" });
+    expect(findGitPrograms(join(passed, "sub"))).toBeDefined();
+    for (const name of ["g\ny", "g ", " g"]) {
+      const odd = createRepository({ ".git": `gitdir: ${name}\r\n`, [`${name}/config`]: evil });
+      expect(findGitPrograms(odd)).toBeDefined();
+    }
     const above = createRepository({ ".git/config": evil, "src/a/b.ts": "" });
     expect(findGitPrograms(join(above, "src/a"))).toBeDefined();
     const linked = createRepository({ ".git": "gitdir: store/worktrees/w\n", "store/config": evil });

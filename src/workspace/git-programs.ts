@@ -10,29 +10,38 @@ export function findGitPrograms(directory: string): GitPrograms | undefined {
   const files = gitConfigurations(directory);
   const file = files.find(namesPrograms);
   if (file !== undefined) return { file, checked: !isBlocking(file) };
-  const other = files.find((each) => changingKeywords.test(readText(each) ?? ""));
+  const other = files.find((each) => !isHarmless(readText(each) ?? ""));
   return other === undefined ? undefined : { file: other, checked: true, onlyChanges: true };
 }
 
-/** Returns the repository's own configuration files that git reads in this directory. */
+/** Returns the repository's own configuration files that git may read in this directory. */
 function gitConfigurations(cwd: string): readonly string[] {
-  const found = gitDirectory(cwd);
-  if (found === undefined) return [];
-  const common = readText(join(found, "commondir"))?.trim();
-  const shared = common ? resolve(found, common) : found;
-  const commonLink = join(found, "commondir");
-  return [join(shared, "config"), join(shared, "config.worktree"), join(found, "config.worktree"), commonLink];
+  return gitDirectories(cwd).flatMap((found) => {
+    const commonLink = join(found, "commondir");
+    const common = readText(commonLink)?.replace(lineEnd, "");
+    const shared = common ? resolve(found, common) : found;
+    return [join(shared, "config"), join(shared, "config.worktree"), join(found, "config.worktree"), commonLink];
+  });
 }
 
-function gitDirectory(directory: string): string | undefined {
+/** Returns the repository that git finds, preceded by directories that git passes over because they are incomplete. */
+function gitDirectories(directory: string): readonly string[] {
   const path = join(directory, ".git");
   const stat = statAt(path);
-  if (stat?.isDirectory()) return path;
-  const [, elsewhere = ""] = (stat?.isFile() && /^gitdir:(.+)$/.exec(readText(path)?.trimEnd() ?? "")) || [];
-  if (elsewhere.trim() !== "") return resolve(directory, elsewhere.trim());
-  if (["HEAD", "config", "objects"].every((name) => existsSync(join(directory, name)))) return directory;
   const above = dirname(directory);
-  return above === directory ? undefined : gitDirectory(above);
+  const further = (): readonly string[] => (above === directory ? [] : gitDirectories(above));
+  if (stat?.isDirectory()) return isRepository(path) ? [path] : [path, ...further()];
+  const [, elsewhere] = (stat?.isFile() && /^gitdir: ?(.+)$/s.exec(readText(path)?.replace(lineEnd, "") ?? "")) || [];
+  if (elsewhere !== undefined) return [resolve(directory, elsewhere)];
+  if (isRepository(directory)) return [directory];
+  return existsSync(join(directory, "HEAD")) ? [directory, ...further()] : further();
+}
+
+/** Git removes nothing else from the end of a path in a file. */
+const lineEnd = /(?<![\r\n])[\r\n]+$/;
+
+function isRepository(directory: string): boolean {
+  return ["HEAD", "objects", "refs"].every((name) => existsSync(join(directory, name)));
 }
 
 /**
@@ -55,9 +64,76 @@ const dangerousKeywords: readonly (readonly RegExp[])[] = [
   [/\[\s*diff/i, /\b(?:textconv|command|external)\b/i],
 ];
 
-/** Settings that name hooks, editors, helpers and other programs, and aliases that run a program. */
-const changingKeywords =
-  /\b(?:hookspath|sshcommand|editor|askpass|gitproxy|helper|program|driver|cmd|command|uploadpack|receivepack|vcs|templatedir)\b\s*=|=\s*"?!/i;
+/**
+ * Returns true if all settings in a configuration file are listed here. Other settings may name programs that git runs
+ * in commands that change something, or files outside the working tree.
+ */
+function isHarmless(text: string): boolean {
+  let section = "";
+  for (const line of text.replace(lfsFilter, "").split(/\r?\n/)) {
+    let rest = line.replace(/^\ufeff/, "").trimStart();
+    for (let header = sectionHeader.exec(rest); header !== null; header = sectionHeader.exec(rest)) {
+      [section = ""] = header[1]!.toLowerCase().split(".");
+      rest = rest.slice(header[0].length).trimStart();
+    }
+    if (rest === "" || /^[#;]/.test(rest)) continue;
+    const [, key = "", value = ""] = /^([A-Za-z][\w-]*)[ \t]*(?:=(.*))?$/.exec(rest) ?? [];
+    const setting = `${section}.${key.toLowerCase()}`;
+    if (addresses.has(setting) && !isRemoteAddress(value.trim().replace(/^"|"$/g, ""))) return false;
+    if (!harmlessSettings.has(setting) && !harmlessSections.has(section)) return false;
+  }
+  return true;
+}
+
+const sectionHeader = /^\[[ \t]*([A-Za-z0-9.-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?[ \t]*\]/;
+
+const addresses: ReadonlySet<string> = new Set(["remote.url", "remote.pushurl", "submodule.url"]);
+
+/** Git runs the hooks of a repository at a local path, and any program for addresses such as `ext::./program`. */
+function isRemoteAddress(address: string): boolean {
+  return /^(https?|ssh|git|git\+ssh):\/\//i.test(address) || /^([\w.-]+@)?[\w.-]+:(?!:)/.test(address);
+}
+
+const harmlessSections: ReadonlySet<string> = new Set(["advice", "color", "column", "author", "committer"]);
+
+const harmlessSettings: ReadonlySet<string> = new Set(
+  Object.entries({
+    apply: "whitespace",
+    branch:
+      "remote merge rebase description pushremote autosetuprebase autosetupmerge sort vscode-merge-base gh-merge-base github-pr-owner-number",
+    checkout: "defaultremote guess workers",
+    commit: "gpgsign verbose status cleanup",
+    core: "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf abbrev compression loosecompression untrackedcache preloadindex sharedrepository quotepath trustctime longpaths protecthfs protectntfs splitindex sparsecheckout sparsecheckoutcone commentchar whitespace bigfilethreshold checkstat multipackindex commitgraph fscache fsync fsyncmethod warnambiguousrefs deltabasecachelimit packedgitlimit packedgitwindowsize",
+    diff: "algorithm renames renamelimit colormoved colormovedws mnemonicprefix noprefix context interhunkcontext wserrorhighlight indentheuristic",
+    extensions: "worktreeconfig objectformat refstorage preciousobjects relativeworktrees",
+    feature: "manyfiles experimental",
+    fetch: "prune prunetags parallel writecommitgraph output all",
+    // The programs of filters are looked for elsewhere.
+    filter: "required",
+    gc: "auto autopacklimit reflogexpire reflogexpireunreachable pruneexpire worktreepruneexpire autodetach bigpackthreshold",
+    grep: "linenumber column patterntype extendedregexp threads",
+    http: "extraheader version postbuffer",
+    i18n: "commitencoding logoutputencoding",
+    index: "version threads sparse",
+    init: "defaultbranch",
+    lfs: "repositoryformatversion access locksverify",
+    log: "date decorate follow abbrevcommit",
+    maintenance: "auto strategy",
+    merge: "ff conflictstyle log renames renamelimit directoryrenames stat autostash",
+    pack: "threads windowmemory window depth compression usebitmaps usesparse",
+    pull: "rebase ff",
+    push: "default autosetupremote followtags useforceifincludes",
+    rebase: "autostash autosquash updaterefs stat abbreviatecommands missingcommitscheck",
+    remote: "url pushurl fetch push tagopt prune prunetags mirror skipdefaultupdate skipfetchall gh-resolved",
+    rerere: "enabled autoupdate",
+    stash: "showpatch showstat showincludeuntracked",
+    status: "showuntrackedfiles branch short relativepaths showstash aheadbehind renames",
+    submodule: "active url branch ignore shallow fetchrecursesubmodules",
+    tag: "sort gpgsign",
+    user: "name email signingkey useconfigonly",
+    worktree: "guessremote",
+  }).flatMap(([section, keys]) => keys.split(" ").map((key) => `${section}.${key}`)),
+);
 
 function readText(file: string): string | undefined {
   try {

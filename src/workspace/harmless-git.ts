@@ -64,8 +64,6 @@ const fixedSettings: readonly (readonly [key: string, value: string])[] = [
   ["diff.ignoreSubmodules", "dirty"],
   ["diff.submodule", "short"],
   ["status.submoduleSummary", "false"],
-  // A directory in the working tree can look like a bare repository.
-  ["safe.bareRepository", "explicit"],
 ];
 
 let created: string | undefined;

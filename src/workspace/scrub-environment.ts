@@ -21,9 +21,11 @@ const quiet = {
 
 /**
  * Settings that disable programs that git would otherwise run, even for read-only commands, because of a repository's
- * configuration.
+ * configuration. A directory in the working tree can look like a bare repository, with a configuration and hooks that
+ * came with a clone.
  */
 const gitConfiguration = [
+  ["safe.bareRepository", "explicit"],
   ["core.fsmonitor", "false"],
   ["log.showSignature", "false"],
 ] as const;
