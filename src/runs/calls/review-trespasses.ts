@@ -1,5 +1,5 @@
 import { isAbsolute, relative } from "node:path";
-import { describeError } from "../../lib/index.ts";
+import { describeError, stripControls } from "../../lib/index.ts";
 import { suggestRule } from "../../permissions/index.ts";
 import {
   type ApprovalAnswer,
@@ -37,10 +37,16 @@ export async function reviewTrespasses(
 }
 
 export function describeTrespasses(trespasses: readonly FileImage[], cwd: string): string {
-  const names = trespasses.map(({ path }) => shownPath(path, cwd));
+  // A command can give files any names.
+  const names = trespasses.map(({ path }) => stripControls(shownPath(path, cwd)).slice(0, LONGEST_NAME));
   const [are, that] = names.length === 1 ? ["is", "this file"] : ["are", "these files"];
-  return `The command changed ${names.join(", ")}, which ${are} protected or hold instructions for agents, and no rule permits changing ${that}.`;
+  const more = names.length - MOST_LISTED;
+  const listed = `${names.slice(0, MOST_LISTED).join(", ")}${more > 0 ? ` and ${more} more` : ""}`;
+  return `The command changed ${listed}, which ${are} protected or hold instructions for agents, and no rule permits changing ${that}.`;
 }
+
+const MOST_LISTED = 10;
+const LONGEST_NAME = 200;
 
 interface Concern {
   readonly call: ToolCall;
