@@ -1,3 +1,4 @@
+import { isRecord } from "../../lib/portable.ts";
 import {
   type AgentColor,
   type AgentDraft,
@@ -318,7 +319,7 @@ async function* updatesOf(
       onClosed?.(event);
       return;
     } else {
-      const seq = id === undefined || id === "" ? undefined : Number(id);
+      const seq = id !== undefined && /^\d{1,15}$/.test(id) ? Number(id) : undefined;
       if (seq !== undefined && !(seq > position)) continue;
       if (seq !== undefined) position = seq;
       const update = event && fromWire(event);
@@ -334,11 +335,11 @@ function isViewPart(event: { readonly type: string } | undefined): event is View
   return event?.type.startsWith("view_") === true;
 }
 
-/** Parses an event's data. Returns undefined for data that is not an object, which a newer server may send. */
-function parsed<Value>(data: string): Value | undefined {
+/** Parses an event's data. Returns undefined for data that is not an event, which a newer server may send. */
+function parsed<Value extends object>(data: string): Value | undefined {
   try {
     const value: unknown = JSON.parse(data);
-    return typeof value === "object" && value !== null ? (value as Value) : undefined;
+    return isRecord(value) && typeof value["type"] === "string" ? (value as Value) : undefined;
   } catch {
     return undefined;
   }

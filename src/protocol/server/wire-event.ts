@@ -90,7 +90,8 @@ const names = new Map<string, EventType>(
 export function fromWire(update: WireUpdate): SessionUpdate | undefined {
   const [agentId, sent] =
     update.type === "subagent_event" ? [update.sessionId, update.event] : ([MAIN_AGENT, update] as const);
-  const type = names.get(sent.type);
+  // A server can send anything.
+  const type = names.get(sent?.type);
   if (type === undefined) return undefined;
   const event = { ...sent, type } as unknown as SessionUpdate["event"];
   return { agentId, seq: "seq" in event ? event.seq : undefined, event };
