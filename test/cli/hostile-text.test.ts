@@ -190,6 +190,7 @@ it("a server's errors and names are printed without control characters", async (
       const { stdout, stderr } = await retinue([...words.split(" "), "--server", url], all);
       const controls = controlsIn(stdout + stderr);
       if (controls !== undefined) found.push([words, controls]);
+      if (stderr.includes("bug in Retinue")) found.push([words, answer.body, stderr]);
     }
   expect(found).toEqual([]);
 });

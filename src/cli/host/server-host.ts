@@ -1,7 +1,14 @@
 import { answerFor, matchRequest, refuseAgentCommand, userName } from "../../app/index.ts";
 import { type Client, ClientError, type ClientSession, createClient } from "../../client/index.ts";
-import { isLoopback, maskAddress, UserError } from "../../lib/index.ts";
-import { type Line, MAIN_AGENT, type Receipt, type SessionInfo, type SessionUpdate } from "../../protocol/index.ts";
+import { isLoopback, isRecord, maskAddress, UserError } from "../../lib/index.ts";
+import {
+  type Line,
+  MAIN_AGENT,
+  type Receipt,
+  type SessionInfo,
+  type SessionUpdate,
+  type WaitingApproval,
+} from "../../protocol/index.ts";
 import { exitCodes } from "../exit-codes.ts";
 import { sessionIn } from "../find-session.ts";
 import { usageError } from "../read-options.ts";
@@ -20,6 +27,11 @@ interface ServerConnection {
   readonly mayApprove: boolean;
   /** Waits for the server's response for a limited time, and converts the server's errors to errors for the user. */
   asked<Value>(promise: Promise<Value>): Promise<Value>;
+  /** Like `asked`, for a list whose items have these texts. The address may be that of another program. */
+  askedList<Item>(
+    promise: Promise<readonly Item[]>,
+    textsOf: (item: Item) => readonly unknown[],
+  ): Promise<readonly Item[]>;
   /** Converts an error from the server to an error for the user. */
   explain(error: unknown): unknown;
 }
@@ -30,27 +42,40 @@ export function connectTo({ url, home }: ServerHostOptions): ServerConnection {
   const { token, origin } = tokenFor(address, home);
   const explain = (error: unknown): unknown =>
     error instanceof ClientError ? explained(error, { address, origin }) : error;
+  const asked: ServerConnection["asked"] = async (promise) => {
+    try {
+      return await withinTime(promise, () => silentServer(address));
+    } catch (error) {
+      throw explain(error);
+    }
+  };
   return {
     client: createClient({ url: address.href, token }),
     mayApprove: origin !== "own",
     explain,
-    asked: async (promise) => {
-      try {
-        return await withinTime(promise, () => silentServer(address));
-      } catch (error) {
-        throw explain(error);
-      }
+    asked,
+    askedList: async (promise, textsOf) => {
+      const all = await asked(promise);
+      const isUsable = (item: (typeof all)[number]): boolean =>
+        isRecord(item) && textsOf(item).every((text) => typeof text === "string");
+      if (Array.isArray(all) && all.every(isUsable)) return all;
+      throw new UserError(`The server ${address.origin} sent an answer that this command can't use`, {
+        code: "invalid_answer",
+        fix: "Check that it is a Retinue server of the same version.",
+      });
     },
   };
 }
 
 /** Reads and steers a server's sessions. */
 export function createServerHost({ url, home }: ServerHostOptions): SessionHost {
-  const { client, asked, explain } = connectTo({ url, home });
+  const { client, asked, askedList, explain } = connectTo({ url, home });
   const opened = ({ id }: HostSession): ClientSession => client.sessions.open(id);
 
+  const allSessions = () => askedList(client.sessions.list(), ({ id, cwd, state }) => [id, cwd, state]);
+
   const agents: SessionHost["agents"] = async (session) => {
-    const all = await asked(opened(session).agents());
+    const all = await askedList(opened(session).agents(), ({ agentId }) => [agentId]);
     return all.filter(({ agentId }) => agentId !== MAIN_AGENT);
   };
   const transcript: SessionHost["transcript"] = async (session, agentId) => {
@@ -60,7 +85,7 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
     return { agentId, name, lines, problems: [] };
   };
   const approvals: SessionHost["approvals"] = async ({ cwd, sessionId }) => {
-    const [waiting, sessions] = await asked(Promise.all([client.approvals.list(), client.sessions.list()]));
+    const [waiting, sessions] = await Promise.all([askedList(client.approvals.list(), requestTexts), allSessions()]);
     const listed = new Map(sessions.map((session) => [session.id, session]));
     return waiting.flatMap(({ question, askedAt }): readonly WaitingRequest[] => {
       const session = listed.get(question.sessionId);
@@ -73,11 +98,11 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
   return {
     option,
     list: async ({ cwd } = {}) => {
-      const sessions = await asked(client.sessions.list());
+      const sessions = await allSessions();
       return sessions.filter((session) => cwd === undefined || session.cwd === cwd).map(hostSession);
     },
     unlisted: () => undefined,
-    find: async (id) => hostSession(sessionIn(await asked(client.sessions.list()), id, option)),
+    find: async (id) => hostSession(sessionIn(await allSessions(), id, option)),
     agents,
     transcript,
     transcripts: async (session) => {
@@ -111,12 +136,16 @@ export function createServerHost({ url, home }: ServerHostOptions): SessionHost 
         `"retinue approvals list${option}" shows the requests.`,
       );
       const { sessionId, requestId } = request.question;
-      const { cwd } = sessionIn(await asked(client.sessions.list()), sessionId, option);
+      const { cwd } = sessionIn(await allSessions(), sessionId, option);
       const answer = await answerFor(request.question, { ...answering, by: userName(), cwd });
       await asked(client.sessions.open(sessionId).answer(requestId, answer));
       return { request, answer };
     },
   };
+}
+
+function requestTexts({ question }: WaitingApproval): readonly unknown[] {
+  return isRecord(question) ? [question.requestId, question.sessionId, question.agentId] : [undefined];
 }
 
 /** Time to wait for a server's response. */
