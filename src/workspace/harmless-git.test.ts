@@ -328,10 +328,17 @@ describe("git in a read-only command", () => {
           writeFileSync(join(own, "HEAD"), "ref: refs/heads/main\n");
         },
       ],
+      [
+        "a file above an incomplete repository",
+        () => {
+          writeFileSync(join(root, ".git"), `gitdir: ${top}/private/.git\n`);
+          mkdirSync(join(root, "sub/.git"), { recursive: true });
+        },
+      ],
     ])("shows nothing if %s points to that repository", async (_, lead) => {
       lead();
       expect(await run("git log -1 --format=%s")).toMatch(refused);
-      mkdirSync(join(root, "sub"));
+      mkdirSync(join(root, "sub"), { recursive: true });
       expect(await run("cd sub && git log -1 --format=%s")).toMatch(refused);
     });
 

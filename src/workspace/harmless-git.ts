@@ -194,6 +194,13 @@ elsewhere="The repository is elsewhere, in a directory that $tree/.git names, an
 if [ -L "$tree/.git" ]; then refuse "$elsewhere"; fi
 if [ -d "$tree/.git" ] && [ -e "$tree/.git/commondir" ]; then refuse "$elsewhere"; fi
 if [ -f "$tree/.git" ] && ! knows_tree "$tree"; then refuse "$elsewhere"; fi
+# Git passes over an incomplete repository and uses one above it, which has not been checked.
+if [ -d "$tree/.git" ] && [ -z "$options" ]; then
+  found=$("$git" rev-parse --absolute-git-dir 2>/dev/null)
+  if [ -n "$found" ] && ! [ "$found" -ef "$tree/.git" ]; then
+    refuse "The repository is elsewhere, in a directory above $tree, because $tree/.git is incomplete."
+  fi
+fi
 
 settings=$(eval "\\"\\$git\\" $options config --show-scope --includes --name-only --get-regexp '^(${chosenSettings})\\$'" 2>/dev/null)
 [ $? -le 1 ] || refuse "The repository's configuration could not be read."
