@@ -3,6 +3,7 @@ import { join } from "node:path";
 import { setTimeout } from "node:timers/promises";
 import { describe, expect, it } from "vitest";
 import { messagesOf } from "../../src/testing/index.ts";
+import { isAlive } from "../../src/tools/shared/tool-context.test-support.ts";
 import { createPlace, ended, resultOf, retinue, serve, startRetinue } from "./command-line.ts";
 
 const hang = { kind: "hang" } as const;
@@ -90,15 +91,17 @@ describe("signals", () => {
 
   it("SIGTERM ends the program after a while even if a hook does not end", async () => {
     const place = createPlace();
-    const hook = { type: "command", command: "echo begun > begun; sleep 100", timeout: 100 };
+    const hook = { type: "command", command: "echo $$ > begun; sleep 100; :", timeout: 100 };
     mkdirSync(place.home, { recursive: true });
     writeFileSync(join(place.home, "settings.json"), JSON.stringify({ hooks: { SessionEnd: [{ hooks: [hook] }] } }));
     const child = startRetinue(["-p", "Hi"], { ...place, server: await serve([{ content: "Hello." }]) });
     child.stdin.end();
     const end = ended(child);
-    while (!existsSync(join(place.cwd, "begun"))) await setTimeout(20);
+    const begun = join(place.cwd, "begun");
+    while (!existsSync(begun) || readFileSync(begun, "utf8") === "") await setTimeout(20);
     child.kill("SIGTERM");
     expect(await end).toMatchObject({ code: 143, signal: null });
+    await expect.poll(() => isAlive(Number(readFileSync(begun, "utf8")))).toBe(false);
   }, 40_000);
 
   it("an uncaught error produces a result for programs and no stack trace for people", async () => {

@@ -49,16 +49,21 @@ export interface StartedProcess {
   readonly hasExited: boolean;
 }
 
-/** Starts a process in its own group, marked by a tag. Never throws: `exit` reports a failed start. */
+/**
+ * Starts a process in its own group, marked by a tag. If this program exits first, the group is killed. Never throws:
+ * `exit` reports a failed start.
+ */
 export function startProcess(request: ProcessRequest): StartedProcess {
   const tags = typeof request.tag === "string" ? [request.tag] : request.tag;
   const env = tagEnvironment(request.env ?? process.env, tags);
   const exit = createDeferred<ProcessExit>();
   const closed = createDeferred<ProcessExit>();
   let hasExited = false;
+  let pid: number | undefined;
 
   function settle(how: ProcessExit): void {
     hasExited = true;
+    if (pid !== undefined) running.delete(pid);
     exit.resolve(how);
   }
   function fail(error: unknown): void {
@@ -68,11 +73,12 @@ export function startProcess(request: ProcessRequest): StartedProcess {
   }
 
   const child = spawnOrFail(request, { env, fail });
+  pid = child?.pid;
   child?.on("error", (error) => child.pid === undefined && fail(error));
   child?.on("exit", (code, signal) => settle({ code, signal }));
   child?.on("close", (code, signal) => closed.resolve({ code, signal }));
   giveInput(child, request);
-  const pid = child?.pid;
+  if (pid !== undefined) killAtExit(pid);
 
   return {
     pid,
@@ -87,6 +93,25 @@ export function startProcess(request: ProcessRequest): StartedProcess {
       return hasExited;
     },
   };
+}
+
+/** Processes that have not ended. */
+const running = new Set<number>();
+let isWatching = false;
+
+function killAtExit(pid: number): void {
+  running.add(pid);
+  if (isWatching) return;
+  isWatching = true;
+  process.once("exit", () => {
+    for (const each of running) {
+      try {
+        process.kill(-each, "SIGKILL");
+      } catch {
+        // The group has just ended.
+      }
+    }
+  });
 }
 
 /**
