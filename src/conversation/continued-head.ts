@@ -5,7 +5,18 @@ import type { Head } from "../protocol/index.ts";
  * the parameters of `now`, such as the effort. Another model continues with `now`.
  */
 export function continuedHead(stored: Head, now: Head): Head {
-  if (!isSameModel(stored, now)) return now;
+  if (stored === now || !isSameModel(stored, now)) return now;
+  const known = continuations.get(now);
+  if (known?.stored === stored) return known.continued;
+  const continued = combined(stored, now);
+  continuations.set(now, { stored, continued });
+  return continued;
+}
+
+/** The newest result for each head, because it is asked for with every call. */
+const continuations = new WeakMap<Head, { readonly stored: Head; readonly continued: Head }>();
+
+function combined(stored: Head, now: Head): Head {
   const { tools, system, systemContext, userContext } = stored;
   const continued = { ...now, tools, system, systemContext, userContext };
   const names = new Set([...Object.keys(stored), ...Object.keys(continued)]) as ReadonlySet<keyof Head>;
