@@ -33,9 +33,10 @@ import {
 import { createAgentWorktrees } from "./agent-worktrees.ts";
 import { docsDirectory, existingPaths, workspaceDirectory } from "./directories.ts";
 import { createHookCommands } from "./hook-commands.ts";
-import { keepRule, readProjectSettings } from "./project-settings.ts";
+import { keepRule } from "./project-settings.ts";
 import { createProjectSnapshots } from "./project-snapshots.ts";
 import { restoreFile } from "./restore-file.ts";
+import { createSettingsReader } from "./settings-reader.ts";
 
 export interface LocalWorkerOptions {
   /** Path of the workspace. */
@@ -60,10 +61,11 @@ export function createLocalWorker({ root: path, ...rest }: LocalWorkerOptions): 
   const { root, home, environment } = options;
   const userHome = homeDirectory(environment);
   checkInterrupted(options.state, options.report);
+  const readSettings = createSettingsReader({ home, cwd: root, environment });
   return {
     describe: () => ({ root, platform: platform(), userHome, stateDirectory: home, docsDirectory: docsDirectory() }),
     ...createProjectSnapshots(options),
-    settings: async (request) => readProjectSettings({ ...request, home, cwd: root, environment }),
+    settings: async (request) => readSettings(request),
     openMemory: async (request) => openMemory({ ...request, stateHome: home }),
     sweep: async (sessionId) => void (await sweepTagged(sessionId)),
     open: async (session) => openLocalSession(options, session),
