@@ -1,7 +1,7 @@
 import { describeError, estimateTokens } from "../lib/index.ts";
 import type { Model, ModelDescription, ModelProgress, ModelRequest } from "../ports/index.ts";
 import type { AssistantBlock, Message, ModelOutcome, StopReason, Usage } from "../protocol/index.ts";
-import { type Plan, plan } from "./plan.ts";
+import type { Plan } from "./plan.ts";
 
 /**
  * Creates a model that works without a network or a key. It recognizes a few kinds of jobs and does them with tools.
@@ -22,14 +22,16 @@ const description: ModelDescription = {
 
 async function answerOrExplain(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome> {
   try {
-    return answer(request, emit);
+    return await answer(request, emit);
   } catch (error) {
     const message = `The offline model failed: ${describeError(error)} Rephrase the request.`;
     return { ok: false, error: { code: "protocol", message }, partial: [] };
   }
 }
 
-function answer(request: ModelRequest, emit: (progress: ModelProgress) => void): ModelOutcome {
+async function answer(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome> {
+  // Loaded only here, because most runs use another model.
+  const { plan } = await import("./plan.ts");
   if (request.signal.aborted) return aborted([]);
   const { head } = request.prompt;
   const messages = request.prompt.messages();

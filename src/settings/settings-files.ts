@@ -80,7 +80,7 @@ function filesOfLevel(
   directory: string,
   { cwd, above }: { readonly cwd: string; readonly above?: DirectoryAbove | undefined },
 ): Readonly<Record<"compact" | "project" | "local", readonly SettingsFile[]>> {
-  const names = (["claude", "agents", "retinue"] as const).filter((name) => exists(join(directory, `.${name}`)));
+  const names = (["claude", "agents", "retinue"] as const).filter((name) => exists(`${directory}/.${name}`));
   const file = (folder: string, name: string) => {
     const path = join(directory, folder, name);
     return { named: false, inside: directory, path, shown: relative(cwd, path), above } as const;

@@ -39,19 +39,21 @@ function invalidId(sessionId: string): UserError {
 
 export function sessionPathsIn(projectDirectory: string, sessionId: SessionId): SessionPaths {
   const directory = join(projectDirectory, sessionId);
+  // Not `join`, which would normalize the same directory again and again.
+  const inside = (name: string): string => `${directory}${sep}${name}`;
   return {
     project: basename(projectDirectory),
     projectDirectory,
     transcript: `${directory}.jsonl`,
     directory,
-    subagents: join(directory, "subagents"),
-    heads: join(directory, "heads"),
-    results: join(directory, "results"),
-    inbox: join(directory, "inbox.jsonl"),
-    checkpoint: join(directory, "checkpoint"),
-    wal: join(directory, "wal.jsonl"),
-    lock: join(directory, "lock"),
-    deleted: join(directory, "deleted.jsonl"),
+    subagents: inside("subagents"),
+    heads: inside("heads"),
+    results: inside("results"),
+    inbox: inside("inbox.jsonl"),
+    checkpoint: inside("checkpoint"),
+    wal: inside("wal.jsonl"),
+    lock: inside("lock"),
+    deleted: inside("deleted.jsonl"),
   };
 }
 

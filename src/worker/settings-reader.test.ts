@@ -1,4 +1,4 @@
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, utimesSync, writeFileSync } from "node:fs";
+import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, utimesSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import fc from "fast-check";
@@ -46,6 +46,16 @@ it("always returns what the files contain now, even if they change several times
     }),
     { numRuns: 20 },
   );
+});
+
+it("notices that a file to which a link points is created", async () => {
+  const { top, common } = createPlace();
+  symlinkSync(join(top, "elsewhere.json"), join(common.home, "settings.json"));
+  const read = createSettingsReader(common);
+  const isKept = (): boolean => read({ trust: true }) === read({ trust: true });
+  await expect.poll(isKept).toBe(true);
+  writeFileSync(join(top, "elsewhere.json"), contents[0] ?? "");
+  expect(read({ trust: true })).toEqual(readProjectSettings({ ...common, trust: true }));
 });
 
 it("reads files again only if they have changed", async () => {

@@ -1,5 +1,5 @@
 import { existsSync } from "node:fs";
-import { join, relative } from "node:path";
+import { relative } from "node:path";
 import { projectLevels } from "../definitions/index.ts";
 import type { TrustStore } from "../settings/index.ts";
 
@@ -43,7 +43,7 @@ export function trustedLevels({ cwd, userHome, store, trust }: LevelsRequest): T
 export function unreadFiles({ nearestFirst }: TrustedLevels, cwd: string): readonly string[] {
   return nearestFirst
     .filter(({ trusted }) => !trusted)
-    .flatMap(({ path }) => definitionPaths.map((name) => join(path, name)))
+    .flatMap(({ path }) => definitionPaths.map((name) => `${path}/${name}`))
     .filter((path) => existsSync(path))
     .map((path) => relative(cwd, path));
 }

@@ -247,14 +247,18 @@ function createDelegation(
     prepare: (request) => prepare(request),
     modelNames: (agentType, request) => modelNames(agentType, request),
   });
-  const offer = (policy: Pick<Policy, "rules" | "layers"> = { rules: currentRules() }) =>
+  const offer = (policy: Pick<Policy, "rules" | "layers">) =>
     offerDelegation({ context, agents, policy, mayFork: forks, interactive });
+  const offeredToAll = memoize(
+    () => [agents.definitions, currentRules()],
+    () => offer({ rules: currentRules() }),
+  );
   const taskIn = (tools: readonly ToolDeclaration[]) => tools.find(({ name }) => name === "Task");
   const declarations = memoize(
     () => [agents.definitions, currentRules()],
     () => {
       const { skillCatalog } = agents;
-      const current = declarationsOf([...offer(), ...(skillCatalog ? [skillSpec(skillCatalog)] : [])]);
+      const current = declarationsOf([...offeredToAll(), ...(skillCatalog ? [skillSpec(skillCatalog)] : [])]);
       // Without agents, Task is not offered.
       return tools.executor
         .declarations()
@@ -267,7 +271,7 @@ function createDelegation(
     context,
     transcript,
     chosen,
-    delegation: [...offer(), ...attendedTools(options, { settings, previousHead: thread.conversation?.head })],
+    delegation: [...offeredToAll(), ...attendedTools(options, { settings, previousHead: thread.conversation?.head })],
     dispatcher,
     custom: options.tools ?? [],
     skills: agents.skillCatalog,

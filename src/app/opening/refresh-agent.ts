@@ -23,10 +23,14 @@ export function createRefresh(options: RefreshOptions): (agent: ResolvedAgent) =
   const { agents, definition } = main;
   const knownNow = () => ({ definitions: agents.definitions, warnings: agents.warnings ?? [] });
   let known = knownNow();
+  const declaredAtOpening = options.declarations();
   let isFirst = true;
   return async (agent) => {
     if (!isFirst) await agents.reload?.();
+    const isUpToDate =
+      isFirst && options.conversationHead() === undefined && options.declarations() === declaredAtOpening;
     isFirst = false;
+    if (isUpToDate) return { agent, notices: [] };
     const before = known;
     known = knownNow();
     const warnings = known.warnings.filter((notice) => !before.warnings.includes(notice));

@@ -43,10 +43,18 @@ export function offerDelegation(options: DelegationOptions): readonly ToolSpec[]
 export function agentList(agents: readonly AgentDefinition[]): DelegationList {
   return delegationList(agents, {
     toolsOf: (agent) => {
-      const listed = listedTools(agent);
-      return { text: toolsText(listed), count: listed.every ? undefined : listed.names.length };
+      const known = toolsByAgent.get(agent) ?? describeTools(agent);
+      toolsByAgent.set(agent, known);
+      return known;
     },
   });
+}
+
+const toolsByAgent = new WeakMap<AgentDefinition, ReturnType<typeof describeTools>>();
+
+function describeTools(agent: AgentDefinition) {
+  const listed = listedTools(agent);
+  return { text: toolsText(listed), count: listed.every ? undefined : listed.names.length };
 }
 
 /**

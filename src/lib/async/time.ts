@@ -1,4 +1,4 @@
-import { hrtime } from "node:process";
+import { uptime } from "node:process";
 
 /** Longest delay that a timer accepts. Node treats a longer delay as one millisecond. */
 export const LONGEST_TIMER_MS = 2 ** 31 - 1;
@@ -29,8 +29,10 @@ export async function withTimeLimit<T>(
   }
 }
 
-/** Returns monotonic time in milliseconds. `performance.now()` would load several Node modules on its first use. */
+/**
+ * Returns monotonic time in milliseconds. `performance.now()` would load several Node modules on its first use, and
+ * `hrtime()` returns a new array each time.
+ */
 export function monotonic(): number {
-  const [seconds, nanoseconds] = hrtime();
-  return seconds * 1_000 + nanoseconds / 1_000_000;
+  return uptime() * 1_000;
 }
