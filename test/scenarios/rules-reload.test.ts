@@ -1,6 +1,7 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
+import { setImmediate } from "node:timers/promises";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { addTrust } from "../../src/app/commands/trust.ts";
 import { loadProjectSettings, openSession, type SessionOptions } from "../../src/index.ts";
@@ -43,7 +44,9 @@ async function begin(
   let calls = 0;
   const model: typeof cast = {
     ...cast,
-    call: (request, emit) => {
+    call: async (request, emit) => {
+      // Like the answer of a real model, in another turn of the event loop than the calls before it.
+      await setImmediate();
       put(changes[calls++] ?? {});
       return cast.call(request, emit);
     },

@@ -70,9 +70,12 @@ export function createLiveRules(
   let running: Promise<void> | undefined;
   return {
     refresh: () => {
-      running ??= refresh().finally(() => {
-        running = undefined;
-      });
+      // Hundreds of agents may ask in one turn of the event loop. They share the answer.
+      running ??= refresh().finally(() =>
+        setImmediate(() => {
+          running = undefined;
+        }),
+      );
       return running;
     },
     apply: (policy) => {
