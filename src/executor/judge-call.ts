@@ -3,6 +3,7 @@ import {
   decide,
   deniedPlaces,
   dependsOnGit,
+  gitDirectories,
   hiddenPredicate,
   mayPrintTracked,
   pathsOf,
@@ -99,7 +100,16 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
   if (!dependsOnGit(decision, accesses)) return { decision, accesses, resolved, hides };
   const changedHooks = await workspace.changedHooks?.();
   const gitPrograms = await workspace.gitPrograms?.();
-  return { decision: decide({ ...request, changedHooks, gitPrograms }), accesses, resolved, hides };
+  const repositories = await repositoriesOf(accesses, place);
+  return { decision: decide({ ...request, changedHooks, gitPrograms, repositories }), accesses, resolved, hides };
+}
+
+/** Looks up the repositories that git would use; undefined if the workspace can't. */
+async function repositoriesOf(accesses: readonly Access[], { workspace }: Place) {
+  if (workspace.gitRepository === undefined) return undefined;
+  const directories = [...gitDirectories(accesses)];
+  const found = directories.map(async ([pattern, path]) => [pattern, await workspace.gitRepository!(path)] as const);
+  return new Map(await Promise.all(found));
 }
 
 /** Returns true if a command reads whatever files it finds in a directory. */

@@ -48,6 +48,7 @@ export {
   type SchemaProblem,
 } from "./json/schema.ts";
 export { bareHost, belongsTo, checkUrl } from "./network/check-url.ts";
+export { isNetworkRepository } from "./network/git-address.ts";
 export { isLoopback, judgeAddress } from "./network/judge-address.ts";
 export { maskAddress, maskAddresses } from "./network/mask-addresses.ts";
 export {

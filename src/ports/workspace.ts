@@ -1,4 +1,4 @@
-import type { ResolvedPath } from "../protocol/index.ts";
+import type { GitRepository, ResolvedPath } from "../protocol/index.ts";
 
 export interface FileStat {
   readonly kind: "file" | "directory" | "other" | "missing";
@@ -156,6 +156,8 @@ export interface Workspace {
   changedHooks?(): Promise<readonly string[]>;
   /** Returns the repository's configuration file if it names programs that git runs even in read-only commands. */
   gitPrograms?(): Promise<string | undefined>;
+  /** Returns the repository that git would use in a directory. `directory` may be relative to the workspace. */
+  gitRepository?(directory: string): Promise<GitRepository>;
   /**
    * Starts to watch files in the workspace's root and in certain directories, such as `.git` and `.claude`. `matters`
    * gets their paths relative to the workspace. Changes through this workspace are not reported, and no change is

@@ -116,6 +116,7 @@ export type {
   GivenAnswer,
 } from "./permissions/approval.ts";
 export { NO_APPROVER, THE_PROGRAM } from "./permissions/approval.ts";
+export type { GitRepository } from "./permissions/git-repository.ts";
 export type {
   Access,
   Decision,

@@ -1,5 +1,6 @@
 import { existsSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { isNetworkRepository } from "../lib/index.ts";
 import type { GitPrograms } from "../protocol/index.ts";
 
 /**
@@ -79,7 +80,7 @@ function isHarmless(text: string): boolean {
     if (rest === "" || /^[#;]/.test(rest)) continue;
     const [, key = "", value = ""] = /^([A-Za-z][\w-]*)[ \t]*(?:=(.*))?$/.exec(rest) ?? [];
     const setting = `${section}.${key.toLowerCase()}`;
-    if (addresses.has(setting) && !isRemoteAddress(value.trim().replace(/^"|"$/g, ""))) return false;
+    if (addresses.has(setting) && !isNetworkRepository(value.trim().replace(/^"|"$/g, ""))) return false;
     if (!harmlessSettings.has(setting) && !harmlessSections.has(section)) return false;
   }
   return true;
@@ -88,11 +89,6 @@ function isHarmless(text: string): boolean {
 const sectionHeader = /^\[[ \t]*([A-Za-z0-9.-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?[ \t]*\]/;
 
 const addresses: ReadonlySet<string> = new Set(["remote.url", "remote.pushurl", "submodule.url"]);
-
-/** Git runs the hooks of a repository at a local path, and any program for addresses such as `ext::./program`. */
-function isRemoteAddress(address: string): boolean {
-  return /^(https?|ssh|git|git\+ssh):\/\//i.test(address) || /^([\w.-]+@)?[\w.-]+:(?!:)/.test(address);
-}
 
 const harmlessSections: ReadonlySet<string> = new Set(["advice", "color", "column", "author", "committer"]);
 

@@ -1,4 +1,5 @@
 import { realpathSync } from "node:fs";
+import { resolve } from "node:path";
 import { homeDirectory, isWithin } from "../lib/index.ts";
 import type { Workspace } from "../ports/index.ts";
 import { commandEnvironment, readOnlyEnvironment } from "./command-environment.ts";
@@ -79,6 +80,8 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
       const found = (await import("./git-programs.ts")).findGitPrograms(root);
       return found?.onlyChanges ? undefined : found?.file;
     },
+    gitRepository: async (directory) =>
+      (await import("./git-repository.ts")).readGitRepository(resolve(root, directory), { root, environment }),
     tracks: async (matches) => (await import("./git-index.ts")).trackedPaths(root)?.some(matches) ?? true,
     spawn: (request) => spawnProcess(request, { root, environment, plainEnvironment, sandbox }),
     confinement: async () => (await sandbox?.ready()) ?? { kind: "off" },

@@ -12,6 +12,7 @@ import {
 } from "../../protocol/index.ts";
 import { type CompiledPolicy, compilePolicy, coversWhole } from "../rules/compile-policy.ts";
 import { matchDomain } from "../rules/domain-pattern.ts";
+import type { GitRepositories } from "../rules/git-hazards.ts";
 import { weighRules } from "../rules/weigh-rules.ts";
 import { analyzeCommand } from "../shell/analyze-command.ts";
 import { readKey } from "../shell/command-reads.ts";
@@ -60,6 +61,8 @@ export interface DecideRequest {
   readonly changedHooks?: readonly string[] | undefined;
   /** A repository configuration file that names programs which git runs even for read-only commands. */
   readonly gitPrograms?: string | undefined;
+  /** The repositories that git would use, for each of `gitDirectories(accesses)`. */
+  readonly repositories?: GitRepositories | undefined;
   /** True if git may track a file that must not be read. If absent, only rules that deny files are considered. */
   readonly tracksHidden?: boolean | undefined;
   /** True if files that must not be read can't be hidden from the command, because there are too many files to look at. */
@@ -153,7 +156,7 @@ interface AccessFinding {
  * Returns a finding for each access that is judged on its own. Files that commands read are judged with the commands.
  */
 function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly AccessFinding[] {
-  const { accesses, resolved, sandboxed, tracksHidden } = request;
+  const { accesses, resolved, sandboxed, tracksHidden, repositories } = request;
   const denied = request.denied === "unknown" ? undefined : (request.denied ?? []);
   const toolName = canonicalToolName(request.toolName);
   const reads: CommandReadFindings = new Map();
@@ -196,7 +199,7 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
   const commands = accesses.filter((access) => access.kind === "command");
   const judged = commands.map((access) => ({
     access,
-    found: judgeCommand(toolName, access.command, { compiled, reads, files, sandboxed, tracksHidden }),
+    found: judgeCommand(toolName, access.command, { compiled, reads, files, sandboxed, tracksHidden, repositories }),
   }));
   return [...judged, ...findings];
 }

@@ -8,6 +8,7 @@ import {
   searchableUnit,
 } from "../rules/command-pattern.ts";
 import type { CompiledPolicy, CompiledRule } from "../rules/compile-policy.ts";
+import type { GitRepositories } from "../rules/git-hazards.ts";
 import { foldCase } from "../rules/path-pattern.ts";
 import { type Verdict, weighRules } from "../rules/weigh-rules.ts";
 import { analyzeCommand } from "../shell/analyze-command.ts";
@@ -50,14 +51,15 @@ interface CommandContext {
   readonly sandboxed: boolean | undefined;
   /** True if git may track a file that must not be read. */
   readonly tracksHidden?: boolean | undefined;
+  readonly repositories?: GitRepositories | undefined;
 }
 
 /** Returns the strictest finding on any command on the line. Files that redirections open are separate accesses. */
 export function judgeCommand(toolName: string, command: string, context: CommandContext): Finding {
   if (command.includes("\u0000")) return builtin("deny", "malformed command", "The command contains a NUL character.");
-  const { compiled, reads, files, sandboxed, tracksHidden } = context;
+  const { compiled } = context;
   const analysis = analyzeCommand(command);
-  const line: CommandLine = { toolName, analysis, units: unitsOf(analysis), reads, files, sandboxed, tracksHidden };
+  const line: CommandLine = { ...context, toolName, analysis, units: unitsOf(analysis) };
   const judgment = weighUnits(line, compiled);
   if (judgment.denied !== undefined) return byVerdict(judgment.denied, "this command");
   const doubt = judgment.doubts[0];
@@ -74,7 +76,7 @@ export function judgeCommand(toolName: string, command: string, context: Command
   // A rule must not make git run programs that it would not run without the rule. Other commands run read-only only if
   // a part of the line needs it.
   const mustOnlyRead =
-    sandboxed ||
+    context.sandboxed ||
     compiled.policy.mode === "plan" ||
     !judgment.covered ||
     line.units.some(({ command }) => isGit(command));
@@ -88,14 +90,10 @@ function isGit(command: SimpleCommand): boolean {
   return programOf(command) === "git";
 }
 
-interface CommandLine {
+interface CommandLine extends CommandContext {
   readonly toolName: string;
   readonly analysis: ShellAnalysis;
   readonly units: readonly CommandUnit[];
-  readonly reads: CommandReadFindings;
-  readonly files: ReadonlySet<string>;
-  readonly sandboxed: boolean | undefined;
-  readonly tracksHidden: boolean | undefined;
 }
 
 interface Judgment {
@@ -121,6 +119,7 @@ function weighUnits(line: CommandLine, compiled: CompiledPolicy): Judgment {
     roots: compiled.policy.workspaceRoots,
     loopWords: analysis.loopWords,
     fileHazard: (command, word) => fileHazard(command, word, line),
+    repositories: line.repositories,
   };
   const whole = wholeLine(toolName, analysis);
   const doubts = [analysis.obscure, analysis.caution, unknownFile(analysis)].filter((doubt) => doubt !== undefined);

@@ -2,20 +2,35 @@ import type { Access, Decision } from "../../protocol/index.ts";
 import { analyzeCommand } from "../shell/analyze-command.ts";
 import { mayGiveContents } from "../shell/git-contents.ts";
 import { isReadOnly } from "../shell/read-only/read-only.ts";
-import { everyCommand, programOf, unitsOf } from "../shell/shell-analysis.ts";
+import { type CommandUnit, everyCommand, programOf, unitsOf } from "../shell/shell-analysis.ts";
+import { hasGlob, pathOf } from "../shell/word-patterns.ts";
 import { builtin, CHANGED_HOOK, type Finding } from "./finding.ts";
 
 /** Returns true if the decision may depend on the programs that git would run, so that they have to be looked up. */
 export function dependsOnGit({ effect, readsOnly }: Decision, accesses: readonly Access[]): boolean {
-  return effect === "allow" && readsOnly !== true && accesses.some(usesGit);
+  return (
+    effect === "allow" && readsOnly !== true && unitsIn(accesses).some(({ command }) => programOf(command) === "git")
+  );
+}
+
+/**
+ * Returns the directories in which git would run, as patterns relative to the workspace, if the line shows them. Globs
+ * and `~` are not expanded.
+ */
+export function gitDirectories(accesses: readonly Access[]): ReadonlyMap<string, string> {
+  const directories = unitsIn(accesses).flatMap(({ command }) =>
+    programOf(command) === "git" ? (command.directories ?? []) : [],
+  );
+  return new Map(
+    directories.filter((each) => !hasGlob(each) && !each.startsWith("~")).map((each) => [each, pathOf(each)]),
+  );
 }
 
 /** Returns true if a git command may print or copy the contents of tracked files. */
 export function mayPrintTracked(accesses: readonly Access[]): boolean {
-  const commands = accesses.flatMap((access) =>
-    access.kind === "command" ? unitsOf(analyzeCommand(access.command)).map(({ command }) => command) : [],
+  return [...everyCommand(unitsIn(accesses).map(({ command }) => command))].some((command) =>
+    mayGiveContents(command, () => false),
   );
-  return [...everyCommand(commands)].some((command) => mayGiveContents(command, () => false));
 }
 
 /**
@@ -42,14 +57,11 @@ function isSpecific(rule: string): boolean {
   return rule.includes("(");
 }
 
-function usesGit(access: Access): boolean {
-  if (access.kind !== "command") return false;
-  return unitsOf(analyzeCommand(access.command)).some(({ command }) => programOf(command) === "git");
+function unitsIn(accesses: readonly Access[]): readonly CommandUnit[] {
+  return accesses.flatMap((access) => (access.kind === "command" ? unitsOf(analyzeCommand(access.command)) : []));
 }
 
 /** Returns true for git commands that may change something, because only these commands run hooks. */
 function runsHooks(access: Access): boolean {
-  if (access.kind !== "command") return false;
-  const units = unitsOf(analyzeCommand(access.command));
-  return units.some(({ command }) => programOf(command) === "git" && !isReadOnly(command));
+  return unitsIn([access]).some(({ command }) => programOf(command) === "git" && !isReadOnly(command));
 }

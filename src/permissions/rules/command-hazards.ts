@@ -7,6 +7,7 @@ import { wrappers } from "../shell/programs/wrappers.ts";
 import { type Directories, programOf, type ShellAnalysis, type SimpleCommand } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
 import { unescapePattern } from "../shell/word-patterns.ts";
+import type { GitRepositories } from "./git-hazards.ts";
 import { protectedPart } from "./protected-path.ts";
 
 /** Workspace roots and loop variables, which determine what the arguments of a command refer to. */
@@ -18,6 +19,8 @@ export interface ArgumentContext {
    * lead outside the workspace. If absent, only the text of the word is judged.
    */
   readonly fileHazard?: ((command: SimpleCommand, word: ShellWord) => string | undefined) | undefined;
+  /** If absent, only the words of git commands are judged. */
+  readonly repositories?: GitRepositories | undefined;
 }
 
 /** The words of a command that a rule's wildcards cover. */

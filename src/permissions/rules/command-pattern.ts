@@ -8,6 +8,7 @@ import { type CommandUnit, everyCommand, programOf, type SimpleCommand } from ".
 import type { ShellWord } from "../shell/shell-word.ts";
 import { escapePattern } from "../shell/word-patterns.ts";
 import { type ArgumentContext, launchers, wildcardHazard } from "./command-hazards.ts";
+import { gitHazard } from "./git-hazards.ts";
 
 /**
  * The specifier of a `Bash(…)` rule. `*` matches any characters within a word; on its own, it matches any words. `\*`
@@ -91,11 +92,14 @@ function isAtRoot({ directories }: SimpleCommand, [root = ""]: readonly string[]
 }
 
 function allowsWords(
-  { exact = [], rest }: CommandPattern,
+  { exact = [], line, rest }: CommandPattern,
   { command, words, context }: { command: SimpleCommand; words: readonly ShellWord[]; context: ArgumentContext },
 ): boolean {
   const wild = wildWords(exact, words, rest);
-  if (wild === undefined || wild.length === 0) return wild !== undefined;
+  if (wild === undefined) return false;
+  // Even `git push` alone, under the rule `git push:*`, uses a remote that the rule does not name.
+  if (line === undefined && gitHazard(command, wild, context.repositories) !== undefined) return false;
+  if (wild.length === 0) return true;
   const namesUrl = exact.some((word) => word.includes("://"));
   return wildcardHazard(command, { wild, namesUrl }, context) === undefined;
 }

@@ -37,6 +37,9 @@ export const unmodelledGit: ReadonlySet<string> = new Set(
   ),
 );
 
+const stashOptions =
+  "-m|--message=data -u|--include-untracked!change -a|--all!change -k|--keep-index -S|--staged -q|--quiet";
+
 /** Commands that only read. All of their options are listed. */
 const reading: readonly (readonly [string, ProgramSpec])[] = [
   ...each("log show whatchanged", log),
@@ -192,7 +195,6 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
       commands: new Map([
         ["show", { operands: "network*", options: "-n" }],
         ["get-url", { operands: "data", options: "--push --all" }],
-        ...each("add rename remove rm set-head set-branches set-url prune update", changing()),
       ]),
     },
   ],
@@ -211,11 +213,11 @@ const reading: readonly (readonly [string, ProgramSpec])[] = [
   [
     "stash",
     {
-      options: "-m|--message=data -u|--include-untracked -a|--all -k|--keep-index -S|--staged -q|--quiet",
+      options: stashOptions,
       commands: new Map([
         ["list", { ...log, passesOn: true }],
         ["show", { ...log, passesOn: true, options: `${log.options} -u|--include-untracked --only-untracked` }],
-        ["push", changing("-m|--message=data -u|--include-untracked -a|--all -k|--keep-index -S|--staged -q|--quiet")],
+        ["push", changing(stashOptions)],
         ...each("pop apply", changing("--index -q|--quiet")),
       ]),
       otherwise: changing(),
