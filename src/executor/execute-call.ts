@@ -11,7 +11,7 @@ import {
   type ToolResult,
   textResult,
 } from "../protocol/index.ts";
-import { type CommandGuard, runsUnconfined, trespassesAmong } from "./guard-commands.ts";
+import { type CommandGuard, trespassesAmong } from "./guard-commands.ts";
 import { authorizeAccess, type JudgedCall, judgeUse, type Place } from "./judge-call.ts";
 import { type AbsentTool, type ReadCall, readCall } from "./read-call.ts";
 import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
@@ -135,7 +135,7 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     hidden: (path) => hidden()(path),
     hidesPaths: judged.hides,
   };
-  const isGuarded = await runsUnconfined(judged, place);
+  const isGuarded = context.readsOnly !== true && judged.accesses.some(({ kind }) => kind === "command");
   if (isGuarded) guard.begin();
   const output = await tool.run(input, context).finally(() => {
     ended = true;

@@ -1,14 +1,14 @@
 import { holdsInstructions, protectedPart } from "../permissions/index.ts";
 import type { ChangedFile, FileGuard, ResultStore } from "../ports/index.ts";
 import type { CallId, FileImage, Policy } from "../protocol/index.ts";
-import { authorizeAccess, confinementOf, type JudgedCall, type Place } from "./judge-call.ts";
+import { authorizeAccess, type JudgedCall, type Place } from "./judge-call.ts";
 
 /**
- * Notices which protected files commands change. Without a sandbox, nothing keeps a command from writing files that its
- * text does not name, such as those in a patch.
+ * Notices which protected files commands change. The text of a command does not name all of them: git and patch write
+ * what a branch or a patch contains, and a sandbox prevents only changes that no ordinary command makes.
  */
 export interface CommandGuard {
-  /** Must be called before a command runs without a sandbox. */
+  /** Must be called before a command runs that may change files. */
   begin(): void;
   /** Returns the files that were changed since. `stays`: the command is still running in the background. */
   end(stays: boolean): readonly ChangedFile[];
@@ -37,11 +37,6 @@ export function createCommandGuard({ workspace }: Pick<Place, "workspace">): Com
 
 function isGuarded(path: string): boolean {
   return protectedPart(path) !== undefined || holdsInstructions(path);
-}
-
-/** Returns whether a call runs a command that can change any file that the user can change. */
-export async function runsUnconfined({ accesses }: JudgedCall, place: Place): Promise<boolean> {
-  return accesses.some(({ kind }) => kind === "command") && (await confinementOf(place)).kind !== "on";
 }
 
 interface Trespass {

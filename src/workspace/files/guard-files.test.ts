@@ -67,6 +67,10 @@ describe("the guard of protected files", () => {
     ".github/copilot-instructions.md",
     ".husky/pre-commit",
     ".vscode/tasks.json",
+    ".idea/run.xml",
+    ".gemini/settings.json",
+    ".config/fish/config.fish",
+    ".gitea/workflows/ci.yml",
   ])("notices that %s was written, and knows what it contained", (name) => {
     for (const text of ["one\n", "two\n"]) {
       const existed = name === "package.json" || name === ".claude/settings.json" ? "{}\n" : null;
@@ -108,7 +112,7 @@ describe("the guard of protected files", () => {
     [
       "moved with its directory",
       () => renameSync(at(".claude"), at("elsewhere")),
-      [".claude/settings.json", ".claude/agents/a.md"],
+      [".claude/agents/a.md", ".claude/settings.json"],
     ],
     [
       "given an old date",
@@ -119,7 +123,11 @@ describe("the guard of protected files", () => {
       ["package.json"],
     ],
   ])("notices that a file was %s", (_, change, paths) => {
-    expect(changesOf(change).map(({ path }) => path)).toEqual(paths);
+    expect(
+      changesOf(change)
+        .map(({ path }) => path)
+        .toSorted(),
+    ).toEqual(paths);
   });
 
   it.each<[string, () => void]>([

@@ -110,19 +110,17 @@ function changeOf(path: string, before: Noted | undefined, after: Noted | undefi
   };
 }
 
-/** Directories whose files matter, each with the subdirectories to look into. */
-const directories: ReadonlyMap<string, readonly string[]> = new Map(
-  Object.entries({
-    ".claude": ["agents", "skills", "commands", "hooks", "rules"],
-    ".agents": ["agents", "skills", "commands", "hooks", "rules"],
-    ".retinue": ["agents", "skills", "commands", "hooks", "rules"],
-    ".github": ["workflows", "actions", "hooks", "instructions"],
-    ".husky": [],
-    ".githooks": [],
-    ".vscode": [],
-    ".cursor": ["rules"],
-    ".codex": [],
-  }),
+/** Directories that contain files which matter, although not all of their files do. */
+const parents: ReadonlySet<string> = new Set([".github", ".gitea", ".forgejo", ".config"]);
+
+/** Subdirectories to look into. */
+const below: ReadonlySet<string> = new Set(
+  "agents skills commands hooks rules prompts instructions workflows actions git fish mise".split(" "),
+);
+
+/** Directories that version control and package managers change all the time. */
+const unwatched: ReadonlySet<string> = new Set(
+  ".git .hg .jj .sl .yarn .cargo .mvn .bundle .direnv .mise retinue-code-cache".split(" "),
 );
 
 /** Files that Retinue itself changes if its state directory is in the workspace. */
@@ -137,14 +135,13 @@ const MOST_BYTES = 256 * 1024;
 function pathsIn(root: string, matters: (path: string) => boolean): readonly string[] {
   const git = gitDirectories(root);
   const found = [join(root, ".git"), ...[...git.obeyed, ...git.forbidden].flatMap((path) => filesIn(path, 1))];
-  for (const name of namesIn(root))
-    if (!directories.has(name) && name !== ".git" && matters(name)) found.push(join(root, name));
-  for (const [directory, below] of directories) {
-    const top = join(root, directory);
+  for (const name of namesIn(root)) {
+    if (unwatched.has(name) || !(parents.has(name) || matters(name))) continue;
+    const top = join(root, name);
     // The directory itself may be a symlink.
     found.push(top);
-    found.push(...someOf(namesIn(top)).map((name) => join(top, name)));
-    for (const name of below) found.push(...someOf(filesIn(join(top, name), MOST_LEVELS)));
+    for (const each of someOf(namesIn(top)))
+      found.push(...someOf(filesIn(join(top, each), below.has(each) ? MOST_LEVELS : 0)));
   }
   const isRelevant = (path: string): boolean => {
     if (!path.startsWith(`${root}/`) || /^\/\.git(\/|$)/.test(path.slice(root.length))) return true;

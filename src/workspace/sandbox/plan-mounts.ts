@@ -57,7 +57,7 @@ export function planMounts(places: SandboxPaths): SandboxPlan {
   const links = [...git.readOnly, inRoot(".git")].filter((path) => isLink(path) && !obeyed.includes(path));
   return {
     mounts: hideSockets([...mounts, ...fixed.map((path) => ({ path, kind: "readOnly" }) as const)]),
-    watched: [...watchPaths([...obeyed, ...links], true), ...watchPaths(protectedNames.map(inRoot), false)],
+    watched: watchPaths([...obeyed, ...links]),
   };
 }
 

@@ -30,16 +30,11 @@ import { openCheckedDirectory } from "../files/checked-directory.ts";
 import { entryAt, entryIdentity, existing } from "./mounts.ts";
 
 /**
- * A protected path that no mount protects from a command, because it does not exist yet, or because it is a symlink,
- * which can be replaced. The path is checked when the command has finished.
+ * A path that Retinue or git would act on without approval, and that no mount protects from a command, because it does
+ * not exist yet, or because it is a symlink, which can be replaced. The path is checked when the command has finished.
  */
 export interface WatchedPath {
   readonly path: string;
-  /**
-   * Whether Retinue or git would act on the path without approval. If so, the path is moved aside; otherwise, it is only
-   * reported.
-   */
-  readonly critical: boolean;
   /** State when the command started; undefined if the path did not exist. */
   readonly before?: PathState | undefined;
 }
@@ -52,10 +47,10 @@ interface PathState {
 }
 
 /** Returns the given paths that must be checked after the command has finished. */
-export function watchPaths(paths: readonly string[], critical: boolean): readonly WatchedPath[] {
+export function watchPaths(paths: readonly string[]): readonly WatchedPath[] {
   return paths.flatMap((path) => {
     const before = stateOf(path);
-    return before === undefined || isLink(path) ? [{ path, critical, before }] : [];
+    return before === undefined || isLink(path) ? [{ path, before }] : [];
   });
 }
 
@@ -211,18 +206,13 @@ interface Check {
 
 function checkPaths(watched: readonly WatchedPath[], check: Check): readonly SetAside[] {
   const changed = watched.filter((each) => isChanged(each, check.reviewed));
-  const moved = changed.filter(({ critical }) => critical).flatMap((each) => setAside(each, check));
+  const moved = changed.flatMap((each) => setAside(each, check));
   const { tell, subject } = check;
   for (const { path, to, failure } of moved)
     tell(
       to === undefined
         ? `${subject} created ${path}, which Retinue or git acts on. Review it: it could not be moved aside (${failure}).`
         : `${subject} created ${path}, which Retinue or git acts on. It was moved to ${to}. Review it before you move it back.`,
-    );
-  const others = changed.filter(({ critical }) => !critical).map(({ path }) => path);
-  if (others.length > 0)
-    tell(
-      `${subject} may have created ${others.join(", ")}. Review these files, because programs outside the sandbox use them.`,
     );
   return moved;
 }
