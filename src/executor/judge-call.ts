@@ -154,7 +154,7 @@ async function judgeInSandbox(
   return { ...found, decision: { ...found.decision, reason } };
 }
 
-export async function confinementOf({ workspace }: Place): Promise<Confinement> {
+async function confinementOf({ workspace }: Place): Promise<Confinement> {
   return (await workspace.confinement?.()) ?? { kind: "off" };
 }
 
