@@ -121,3 +121,46 @@ describe("in a directory that is not trusted", () => {
     expect(mixed).toEqual({ outcome: "denied", hasRun: false });
   });
 });
+
+describe("an editor that the configuration names does not run", () => {
+  beforeEach(() => {
+    git("config", "--unset", "core.hooksPath");
+    git("config", "user.name", "a");
+    git("config", "user.email", "a@example.com");
+    for (const key of ["core.editor", "sequence.editor"]) git("config", key, join(top, "evil.sh"));
+    for (const key of ["filter.evil.clean", "filter.evil.smudge"]) git("config", "--unset", key);
+    git("commit", "-qam", "two");
+    git("branch", "other", "HEAD~1");
+    rmSync(join(top, "canary"), { force: true });
+  });
+
+  it.each([
+    "git commit --allow-empty",
+    "git commit --allow-empty --fixup=amend:HEAD",
+    "git commit --allow-empty --fixup=reword:HEAD",
+    "git commit --allow-empty --squash HEAD",
+    "git commit -v --allow-empty",
+    "git tag -a v1",
+    "git revert HEAD",
+    "git revert -n HEAD && git revert --continue",
+    "git merge --no-ff other",
+    "git notes add",
+    "git rebase -r other",
+    "git pull --rebase=interactive . other",
+    "git add -A; git commit",
+  ])("in %s", async (command) => {
+    expect((await run(command, ["Bash(git:*)", "Bash(git add -A)"])).hasRun).toBe(false);
+  });
+
+  it("but one that an approved command names does", async () => {
+    for (const name of ["GIT_EDITOR", "VISUAL", "EDITOR"]) {
+      const command = `${name}='${join(top, "evil.sh")} "x y"' git commit --allow-empty`;
+      expect((await run(command, [`Bash(${command})`])).hasRun).toBe(true);
+      rmSync(join(top, "canary"));
+    }
+    const interactive = "git rebase -i HEAD~1";
+    expect(await run(interactive, [`Bash(${interactive})`])).toEqual({ outcome: "ok", hasRun: false });
+    const sequence = `GIT_SEQUENCE_EDITOR=${join(top, "evil.sh")} ${interactive}`;
+    expect((await run(sequence, [`Bash(${sequence})`])).hasRun).toBe(true);
+  });
+});

@@ -20,6 +20,12 @@ const quiet = {
 };
 
 /**
+ * Runs the editor that the command line itself names, as in `EDITOR=x git commit`, and otherwise keeps the text as it is.
+ * No one can use an editor here, but a repository can configure any program as its editor.
+ */
+const editor = `edit() { eval "\${VISUAL:-\${EDITOR:-true}} \\"\\$@\\""; }; edit`;
+
+/**
  * Settings that disable programs that git would otherwise run, even for read-only commands, because of a repository's
  * configuration. A directory in the working tree can look like a bare repository, with a configuration and hooks that
  * came with a clone.
@@ -28,6 +34,8 @@ const gitConfiguration = [
   ["safe.bareRepository", "explicit"],
   ["core.fsmonitor", "false"],
   ["log.showSignature", "false"],
+  ["core.editor", editor],
+  ["sequence.editor", editor],
 ] as const;
 
 /**

@@ -146,11 +146,15 @@ function filesOf(
   return patterns && files;
 }
 
-/** Returns the parts of a word that may be paths: the word itself, the text after `=`, and the text after `-x`. */
+/**
+ * Returns the parts of a word that may be paths: the word itself, the text after `=`, and the text after each of the
+ * letters in `-xyz`, because any of them may be an option with a value.
+ */
 function valuesIn(pattern: string): readonly string[] {
   const value = /^-{0,2}\w[\w-]*=(.*)$/s.exec(pattern)?.[1];
-  const glued = /^-\w(.*)$/s.exec(pattern)?.[1];
-  return [pattern.startsWith("-") ? undefined : pattern, value, glued].filter((each) => each !== undefined);
+  const letters = /^-(\w{1,6})/.exec(pattern)?.[1] ?? "";
+  const glued = [...letters].map((_, index) => pattern.slice(index + 2));
+  return [pattern.startsWith("-") ? undefined : pattern, value, ...glued].filter((each) => each !== undefined);
 }
 
 /** Replaces a path with its directory if its name contains a control character, because decisions reject such paths. */
