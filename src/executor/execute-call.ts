@@ -12,6 +12,7 @@ import {
   textResult,
 } from "../protocol/index.ts";
 import { type CommandGuard, trespassesAmong } from "./guard-commands.ts";
+import { hiddenElsewhere } from "./hard-links.ts";
 import { authorizeAccess, type JudgedCall, judgeUse, type Place } from "./judge-call.ts";
 import { type AbsentTool, type ReadCall, readCall } from "./read-call.ts";
 import { type RunLimits, runWithinLimits } from "./run-within-limits.ts";
@@ -133,6 +134,14 @@ async function decideAndRun(attempt: Attempt): Promise<ToolResult> {
     },
     authorize: (access) => authorizeAccess(access, { toolName, policy, judged, granted }, place),
     hidden: (path) => hidden()(path),
+    hiddenElsewhere: async (paths) => {
+      const files = await place.workspace.resolve(paths);
+      return hiddenElsewhere(
+        files.map(({ requested, hardLink }) => ({ path: requested, hardLink })),
+        policy,
+        place,
+      );
+    },
     hidesPaths: judged.hides,
   };
   const isGuarded = context.readsOnly !== true && judged.accesses.some(({ kind }) => kind === "command");

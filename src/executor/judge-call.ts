@@ -11,9 +11,10 @@ import {
   protectedPart,
   withExpansions,
 } from "../permissions/index.ts";
-import type { Confinement, Tool, WalkedPath, Workspace } from "../ports/index.ts";
+import type { Confinement, Tool, Workspace } from "../ports/index.ts";
 import type { Access, AgentId, Decision, JsonObject, Policy, ResolvedPath, ShellPath } from "../protocol/index.ts";
 import { ambiguousPath } from "./ambiguous-path.ts";
+import { hiddenElsewhere, namesOf } from "./hard-links.ts";
 
 export interface JudgedCall {
   readonly decision: Decision;
@@ -86,11 +87,11 @@ async function decideOn(call: AccessesOfCall, place: Place, sandboxed?: true): P
   const { toolName, accesses, policy } = call;
   const paths = pathsOf(accesses);
   const resolved = paths.length === 0 ? [] : await workspace.resolve(paths);
-  const denied = await deniedFiles(resolved, policy, place);
+  const names = await namesOf(resolved, policy, place);
   const isGuarded = deniedPlaces(policy, homes) !== undefined;
   const hides = accesses[0]?.kind === "command" && (isGuarded || sandboxed === true || accesses.some(readsAny));
   const cannotHide = hides && workspace.isTooLargeToHide?.() === true;
-  const plain = { toolName, accesses, resolved, policy, homes, sandboxed, denied, cannotHide };
+  const plain = { toolName, accesses, resolved, policy, homes, sandboxed, names, cannotHide };
   const first = decide(plain);
   // Looked up only if it matters: by default, secrets must not be read even if no rule denies any file.
   const mayPrint = first.effect === "allow" && mayPrintTracked(accesses);
@@ -231,35 +232,6 @@ async function expandAccesses(accesses: readonly Access[], workspace: Workspace)
 }
 
 /**
- * Returns the files that match deny rules and have several names (hard links), or `unknown` if there are too many files
- * to check. `decide` needs them only if one of the call's paths has several names; otherwise, the list is empty.
- */
-async function deniedFiles(
-  resolved: readonly ResolvedPath[],
-  policy: Policy,
-  place: Place,
-): Promise<readonly ResolvedPath[] | "unknown"> {
-  return resolved.every(({ hardLink }) => hardLink === undefined) ? [] : findDeniedLinks(policy, place);
-}
-
-async function findDeniedLinks(
-  policy: Policy,
-  { workspace, homes }: Place,
-): Promise<readonly ResolvedPath[] | "unknown"> {
-  const places = deniedPlaces(policy, homes);
-  if (places === undefined) return [];
-  const isHidden = hiddenPredicate(policy, homes);
-  const denied: ResolvedPath[] = [];
-  for (const place of places) {
-    const found = await workspace.walk(place, { follows: false });
-    if (found === undefined) return "unknown";
-    const files = found.filter(({ path, kind }) => kind === "file" && isHidden(path)).map(({ path }) => path);
-    denied.push(...(await workspace.resolve(files)));
-  }
-  return denied.filter(({ hardLink }) => hardLink !== undefined);
-}
-
-/**
  * Adds the relevant files that commands find when they traverse directories: symlinks that they follow, denied files
  * that they read, and protected files that they copy. Returns undefined if there are none. A directory that is too
  * large becomes an unexpanded pattern.
@@ -289,17 +261,18 @@ async function accessesOfWalks(
     }
     const { walk } = shell;
     const found = place.real === "" ? undefined : await workspace.walk(place.real, walk);
-    const linked = isHidden === undefined || !walk.contents ? [] : await findDeniedLinks(policy, surroundings);
-    if (found === undefined || linked === "unknown") {
+    if (found === undefined) {
       result.push({ ...access, shell: { ...shell, state: "pending" } });
       continue;
     }
     const above = place.real.slice(0, place.real.lastIndexOf("/"));
+    const linked = isHidden && walk.contents ? await hiddenElsewhere(found, policy, surroundings) : undefined;
     const met = found.filter(
       (each) =>
-        (walk.follows && !isConfined && each.kind === "link") || (walk.contents && isHidden?.(each.path) === true),
+        (walk.follows && !isConfined && each.kind === "link") ||
+        (walk.contents && isHidden?.(each.path) === true) ||
+        linked?.has(each.path) === true,
     );
-    if (linked.length > 0) met.push(...(await withOtherNames(found, linked, workspace)));
     const copied = walk.writes && found.find((each) => protectedPart(each.path.slice(above.length)) !== undefined);
     if (copied) met.push(copied);
     const walked = { ...shell, state: "walked" } as const;
@@ -307,19 +280,4 @@ async function accessesOfWalks(
   }
   const isUnchanged = result.length === accesses.length && result.every((access, index) => access === accesses[index]);
   return isUnchanged ? undefined : result;
-}
-
-/** Returns the files that are other names (hard links) of the given files. */
-async function withOtherNames(
-  found: readonly WalkedPath[],
-  linked: readonly ResolvedPath[],
-  workspace: Workspace,
-): Promise<readonly WalkedPath[]> {
-  const links = new Set(linked.map(({ hardLink }) => hardLink));
-  const files = found.filter(({ kind }) => kind === "file");
-  const resolved = await workspace.resolve(files.map(({ path }) => path));
-  return files.filter((_, index) => {
-    const hardLink = resolved[index]?.hardLink;
-    return hardLink !== undefined && links.has(hardLink);
-  });
 }

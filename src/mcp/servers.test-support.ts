@@ -66,6 +66,7 @@ export function runTool(
     progress,
     authorize: () => Promise.reject(new Error("not asked for")),
     hidden: () => false,
+    hiddenElsewhere: async () => new Set(),
   });
 }
 

@@ -120,6 +120,8 @@ export interface ToolContext extends CallContext {
   readonly readableRoots?: readonly string[] | undefined;
   /** The user's replies to the questions that the call asks. Absent if the user did not answer. */
   readonly replies?: readonly UserReply[] | undefined;
+  /** Returns those of the files that have another name (a hard link) which is hidden. */
+  hiddenElsewhere(paths: readonly string[]): Promise<ReadonlySet<string>>;
   /** Reports progress to be shown while the call runs. Reports may be dropped. */
   progress(text: string): void;
   /** False if the call can't reach hidden files. If absent, it is unknown whether it can. */

@@ -83,6 +83,8 @@ export interface RunningProcess {
 export interface WalkedPath {
   readonly path: string;
   readonly kind: "file" | "directory" | "link" | "other";
+  /** Identifies a file that has several names, as in `ResolvedPath`. */
+  readonly hardLink?: string | undefined;
 }
 
 export interface WalkOptions {
@@ -127,6 +129,14 @@ export interface Workspace {
   expand(patterns: readonly string[]): Promise<readonly (readonly string[] | undefined)[]>;
   /** Lists everything under a path. Undefined if there is too much to list, or if a directory can't be read. */
   walk(path: string, options: WalkOptions): Promise<readonly WalkedPath[] | undefined>;
+  /**
+   * Finds the names that files with several names (hard links) have below some directories. `hardLinks` are the values
+   * from `ResolvedPath`. Undefined if there is too much to look at.
+   */
+  findNames(
+    hardLinks: readonly string[],
+    directories: readonly string[],
+  ): Promise<ReadonlyMap<string, readonly string[]> | undefined>;
   stat(realPath: string): Promise<FileStat>;
   /**
    * Reads a regular file without following links. Fails with the code `too_large` if the file has more than `maxBytes`

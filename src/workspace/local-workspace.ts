@@ -57,6 +57,8 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     resolve: async (paths) => paths.map((path) => resolvePath(path, { root, home })),
     expand: (patterns) => expandPatterns(patterns, { root, home }),
     walk: walkDirectory,
+    findNames: async (hardLinks, directories) =>
+      (await import("./files/find-names.ts")).findNames(hardLinks, directories),
     stat: async (realPath) => statPath(realPath),
     read: readRegularFile,
     write: async (realPath, bytes, { expect }) => {

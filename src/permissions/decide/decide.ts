@@ -53,10 +53,10 @@ export interface DecideRequest {
    */
   readonly sandboxed?: boolean | undefined;
   /**
-   * Files that match deny rules and have several names (hard links), all of which are denied; `unknown` if the files
-   * could not be listed. Needed only if a resolved path is a hard link.
+   * The names of files that have several (hard links), by `hardLink`; `unknown` if they could not be listed. The same
+   * rules apply to a file under all its names. Needed only if a resolved path is a hard link.
    */
-  readonly denied?: readonly ResolvedPath[] | "unknown" | undefined;
+  readonly names?: ReadonlyMap<string, readonly string[]> | "unknown" | undefined;
   /** Git hooks that were created or changed since the session began. */
   readonly changedHooks?: readonly string[] | undefined;
   /** A repository configuration file that names programs which git runs even for read-only commands. */
@@ -157,7 +157,7 @@ interface AccessFinding {
  */
 function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly AccessFinding[] {
   const { accesses, resolved, sandboxed, tracksHidden, repositories } = request;
-  const denied = request.denied === "unknown" ? undefined : (request.denied ?? []);
+  const names = request.names === "unknown" ? undefined : (request.names ?? new Map<string, readonly string[]>());
   const toolName = canonicalToolName(request.toolName);
   const reads: CommandReadFindings = new Map();
   const files = new Set<string>();
@@ -173,25 +173,26 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     if (access.kind === "command") continue;
     const shell = "shell" in access ? access.shell : undefined;
     if (resolvedPath?.kind === "file" && shell?.state === undefined) files.add(resolvedPath.requested);
-    if (shell?.role === "operand" && "path" in access) {
+    if ((shell?.role === "operand" || shell?.role === "target") && "path" in access) {
       const place = shell.state === "pending" ? undefined : resolvedPath;
       // It is unknown whether the command reads or writes a file that it names, so the restrictions on both apply.
       const isOnlyRead = shell.state === "walked" && shell.walk?.writes !== true;
       const used = { kind: isOnlyRead ? "read" : "write", path: access.path } as const;
-      const judged = judgePath({ toolName, access: used, resolved: place, denied, isOperand: true }, used, compiled);
+      const use = shell.role === "target" ? "write" : "unknown";
+      const judged = judgePath({ toolName, access: used, resolved: place, names, use }, used, compiled);
       const found = settle(access, judged);
       add(shell, shell.state === "walked" ? leaveToPerson(found) : found);
       continue;
     }
     if (shell?.role === "argument" && shell.state === "pending") {
       // Even an unexpanded pattern may name a file that a rule denies.
-      const found = judgeAccess({ toolName, access, resolved: resolvedPath, denied }, compiled);
+      const found = judgeAccess({ toolName, access, resolved: resolvedPath, names }, compiled);
       if (found.effect === "deny") findings.push({ access, found });
       continue;
     }
     // Until the workspace has expanded it, a path such as `link/../file` may differ from the one that the shell opens.
     const place = shell?.state === "pending" ? undefined : resolvedPath;
-    const judged = settle(access, judgeAccess({ toolName, access, resolved: place, denied }, compiled));
+    const judged = settle(access, judgeAccess({ toolName, access, resolved: place, names }, compiled));
     const found = shell?.state === "walked" ? leaveToPerson(judged) : judged;
     if (shell?.role === "argument") add(shell, found);
     if (shell?.role !== "argument" || !isForCommand(found, shell)) findings.push({ access, found });

@@ -11,6 +11,9 @@ export const USER_QUESTION = "user question";
 /** The built-in rule that asks before writing files that can affect what is run or permitted later. */
 export const PROTECTED_FILE = "protected file";
 
+/** The built-in rule that asks because a file has several names. */
+export const HARD_LINK = "hard link";
+
 /** The built-in rule that denies reading `.env` files. */
 export const SECRET_FILE = "secret file";
 
@@ -29,10 +32,10 @@ export interface AccessRequest {
   readonly toolName: string;
   readonly access: Exclude<Access, { readonly kind: "command" }>;
   readonly resolved: ResolvedPath | undefined;
-  /** Files that match deny rules and have several names (hard links); undefined if they could not be listed. */
-  readonly denied: readonly ResolvedPath[] | undefined;
-  /** True if a command may use the file. Rules for whole tools then apply to the command, not to the file. */
-  readonly isOperand?: true | undefined;
+  /** The names of files that have several (hard links), by `hardLink`; undefined if they could not be listed. */
+  readonly names: ReadonlyMap<string, readonly string[]> | undefined;
+  /** How a command uses the file that a word of it names. Rules for whole tools apply to the command, not to the file. */
+  readonly use?: "unknown" | "write" | undefined;
 }
 
 /**

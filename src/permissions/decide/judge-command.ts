@@ -31,6 +31,7 @@ import {
   builtin,
   byVerdict,
   type Finding,
+  HARD_LINK,
   HIDDEN_COMMAND,
   originName,
   READ_ONLY_COMMAND,
@@ -264,7 +265,8 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
   );
   const found = files.flatMap(({ shell }) => reads.get(readKey(shell)) ?? []);
   const restricted = found.find(
-    ({ effect, scope }) => scope !== "builtin" && (effect === "deny" || effect === "insist"),
+    ({ effect, scope, rule }) =>
+      rule === HARD_LINK || (scope !== "builtin" && (effect === "deny" || effect === "insist")),
   );
   return restricted && { ...restricted, effect: "insist" };
 }

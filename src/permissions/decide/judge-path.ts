@@ -11,6 +11,7 @@ import {
   byRule,
   byVerdict,
   type Finding,
+  HARD_LINK,
   PROTECTED_FILE,
   SECRET_FILE,
   WRITE_IN_WORKSPACE,
@@ -25,13 +26,14 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     return builtin("deny", "malformed path", `${shown(access.path)} can't be used: ${malformed}.`);
   const what = `${verbs[access.kind]} ${shown(access.path)}`;
   const resolved = usablePath(access, request.resolved);
-  const aliases = aliasesOf(resolved, request.denied);
+  const aliases = aliasesOf(resolved, request.names);
   const matches = (rule: CompiledRule): boolean =>
-    !(request.isOperand && rule.target.kind === "whole") && covers(rule, toolName, { access, resolved, aliases });
+    !(request.use !== undefined && rule.target.kind === "whole") &&
+    covers(rule, toolName, { access, resolved, aliases });
   const verdict = weighRules(compiled, matches);
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, what);
-  const isRead = access.kind !== "write" && request.isOperand !== true;
-  if (isRead && resolved !== undefined && isSecret(resolved) && !isNamed(compiled, matches))
+  const isRead = access.kind !== "write" && request.use === undefined;
+  if (isRead && resolved !== undefined && isUnnamedSecret(compiled, toolName, { access, resolved, aliases }))
     return builtin(
       "deny",
       SECRET_FILE,
@@ -47,16 +49,14 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     const reason = `${shown(access.path)} can't be resolved: it contains a symlink loop or a directory that can't be read.`;
     return { ...builtin("insist", "unresolved path", reason), mayEvade: compiled.deniesPaths };
   }
-  if (resolved.hardLink !== undefined && request.denied === undefined) {
-    const reason = `${shown(access.path)} has several names, and it is not known whether a rule denies one of them.`;
-    return { ...builtin("insist", "hard link", reason), mayEvade: compiled.deniesPaths };
+  const doubt = resolved.hardLink === undefined ? undefined : doubtAboutNames(request, access);
+  if (doubt !== undefined) {
+    const reason = `${shown(access.path)} has several names, and ${doubt}.`;
+    return { ...builtin("insist", HARD_LINK, reason), mayEvade: compiled.deniesPaths };
   }
-  const isRedirection = toolName === "Bash" && access.kind === "write" && request.isOperand !== true;
-  if (resolved.hardLink !== undefined && isRedirection) {
-    const reason = `${shown(access.path)} has several names, and a redirection would change the file under all of them. Use Write or Edit, which change only this one.`;
-    return { ...builtin("insist", "hard link", reason), mayEvade: compiled.deniesPaths };
-  }
-  const part = access.kind === "write" ? protectedIn(resolved, compiled.policy.workspaceRoots) : undefined;
+  // Tools replace a file, which changes it under one name. Commands change it under all of them.
+  const changed = [resolved.real, resolved.absolute, ...(toolName === "Bash" ? aliases : [])];
+  const part = access.kind === "write" ? protectedIn(changed, compiled.policy.workspaceRoots) : undefined;
   if (part === undefined) {
     return verdict === undefined ? baseRule(access, resolved, compiled) : byVerdict(verdict, what);
   }
@@ -77,6 +77,19 @@ function isSecretName(path: string): boolean {
 
 function isSecret({ absolute, real, kind }: ResolvedPath): boolean {
   return kind !== "directory" && (isSecretName(absolute) || isSecretName(real));
+}
+
+/** Returns true if the file has a name of a secret, and no rule allows reading it under that name. */
+function isUnnamedSecret(
+  compiled: CompiledPolicy,
+  toolName: string,
+  { access, resolved, aliases }: ResolvedPathAccess,
+) {
+  const names = [resolved, ...aliases.map((name) => ({ ...resolved, absolute: name, real: name }))];
+  return names.some((name) => {
+    const named = { access, resolved: name, aliases: [] };
+    return isSecret(name) && !isNamed(compiled, (rule) => covers(rule, toolName, named));
+  });
 }
 
 /**
@@ -128,13 +141,24 @@ function baseRule(access: PathAccess, resolved: ResolvedPath, { policy }: Compil
 interface ResolvedAccess {
   readonly access: PathAccess;
   readonly resolved: ResolvedPath | undefined;
-  /** Other names of the file that match deny rules. */
+  /** All names of a file that has several. */
   readonly aliases: readonly string[];
 }
 
-function aliasesOf(resolved: ResolvedPath | undefined, denied: readonly ResolvedPath[] = []): readonly string[] {
-  if (resolved?.hardLink === undefined) return [];
-  return denied.flatMap(({ real, hardLink }) => (hardLink === resolved.hardLink ? [real] : []));
+function aliasesOf(resolved: ResolvedPath | undefined, names: AccessRequest["names"]): readonly string[] {
+  return resolved?.hardLink === undefined ? [] : (names?.get(resolved.hardLink) ?? []);
+}
+
+/** Explains why a file with several names must not be used; undefined if rules for all its names were applied. */
+function doubtAboutNames({ toolName, names, use }: AccessRequest, { kind }: PathAccess): string | undefined {
+  if (names === undefined) return "it is not known whether a rule denies one of them";
+  const isChanged = toolName === "Bash" && kind === "write" && (use === undefined || use === "write");
+  if (!isChanged) return undefined;
+  return "a command would change the file under all of them. Write and Edit change only this one";
+}
+
+interface ResolvedPathAccess extends ResolvedAccess {
+  readonly resolved: ResolvedPath;
 }
 
 /**
@@ -169,8 +193,12 @@ const trusted: ReadonlySet<string> = new Set(["user", "flag", "managed", "sessio
 
 const verbs = { read: "reading", write: "writing", search: "searching" };
 
-function protectedIn(resolved: ResolvedPath, roots: readonly string[]): string | undefined {
-  return protectedPart(belowRoot(resolved.real, roots)) ?? protectedPart(belowRoot(resolved.absolute, roots));
+function protectedIn(paths: readonly string[], roots: readonly string[]): string | undefined {
+  for (const path of paths) {
+    const part = protectedPart(belowRoot(path, roots));
+    if (part !== undefined) return part;
+  }
+  return undefined;
 }
 
 /**
@@ -241,16 +269,30 @@ export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): 
  * For a rule that applies everywhere, the workspace is searched.
  */
 export function deniedPlaces(policy: Policy, homes: readonly string[] = []): readonly string[] | undefined {
-  const { limits, ...own } = policy;
-  if (limits !== undefined) {
-    const places = [deniedPlaces(own, homes), deniedPlaces(limits, homes)].filter((each) => each !== undefined);
-    return places.length === 0 ? undefined : [...new Set(places.flat())];
-  }
-  const { vetoes, filed, layers } = compilePolicy(policy, homes);
-  const rules = [...vetoes, ...filed, ...layers.flatMap((layer) => layer.rules)];
-  const denying = rules.filter((rule) => rule.rule.effect === "deny" && readMatcher(rule) !== undefined);
-  if (denying.length === 0) return undefined;
-  const places = denying.flatMap(({ rule }) => {
+  const places = restrictedPlaces(
+    policy,
+    homes,
+    (rule) => rule.rule.effect === "deny" && readMatcher(rule) !== undefined,
+  );
+  return places.length === 0 ? undefined : places;
+}
+
+/** Returns the directories in which another name of a file can matter: the workspace, and those that rules restrict. */
+export function namedPlaces(policy: Policy, homes: readonly string[] = []): readonly string[] {
+  const restricted = restrictedPlaces(policy, homes, ({ rule }) => rule.effect !== "allow");
+  return [...new Set([...policy.workspaceRoots, ...restricted])];
+}
+
+function restrictedPlaces(
+  policy: Policy,
+  homes: readonly string[],
+  restricts: (rule: CompiledRule) => boolean,
+): readonly string[] {
+  const { limits } = policy;
+  const { vetoes, asking, filed, layers } = compilePolicy(policy, homes);
+  const rules = [...vetoes, ...asking, ...filed, ...layers.flatMap((layer) => layer.rules)];
+  const paths = rules.filter((rule) => rule.target.kind === "path" && restricts(rule));
+  const places = paths.flatMap(({ rule }) => {
     const parsed = parseRule(rule.text, rule.form);
     const pattern = parsed.ok && parsed.target.kind === "path" ? parsed.target.pattern : "";
     const fixed = pattern.split("/").slice(1);
@@ -259,7 +301,7 @@ export function deniedPlaces(policy: Policy, homes: readonly string[] = []): rea
     if (directory === "" || !/^(~\/|\/\/)/.test(pattern)) return policy.workspaceRoots;
     return pattern.startsWith("//") ? [`/${directory}`] : homes.slice(0, 1).map((home) => `${home}/${directory}`);
   });
-  return [...new Set(places)];
+  return [...new Set(limits === undefined ? places : [...places, ...restrictedPlaces(limits, homes, restricts)])];
 }
 
 function readMatcher({ target }: CompiledRule): PathMatcher | undefined {

@@ -25,7 +25,7 @@ function judge(toolName: string, input: JsonObject, { mode = "default", rules = 
     workspaceRoots: [root],
     readableRoots: [],
   };
-  return decide({ toolName, accesses: list, resolved, policy, sandboxed, denied: [] });
+  return decide({ toolName, accesses: list, resolved, policy, sandboxed, names: new Map() });
 }
 
 const bash = (command: string, given: Given = {}) => judge("Bash", { command }, given);

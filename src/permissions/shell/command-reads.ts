@@ -110,15 +110,21 @@ export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOpe
   if (operands === undefined) {
     const walkOver = copyWalks(command);
     const words = isReadOnly(command) ? [] : command.words.slice(1);
-    const files = new Map(words.map((word) => [word, filesOf(word, command, { loops, walk: walkOver(word) })]));
+    const written = writtenWords(command);
+    const named = (word: ShellWord) =>
+      filesOf(word, command, { loops, walk: walkOver(word), role: written.has(word) ? "target" : "operand" });
+    const files = new Map(words.map((word) => [word, named(word)]));
+    const add = (word: ShellWord, more: readonly CommandRead[] | undefined) => {
+      const known = files.get(word);
+      files.set(word, known && more && [...known, ...more]);
+    };
     // The value of an option may be part of a word in a way that only the argument model understands: `-czfarchive`.
     for (const effect of words.length === 0 ? [] : effectsOf(command)) {
       const word = command.words[effect.at]!;
-      const known = files.get(word);
-      if (!("word" in effect) || effect.word === undefined || effect.word === word || known === undefined) continue;
-      const more = filesOf(effect.word, command, { loops, walk: walkOver(effect.word) });
-      files.set(word, more && [...known, ...more]);
+      if ("word" in effect && effect.word !== undefined && effect.word !== word) add(word, named(effect.word));
     }
+    for (const [source, copies] of words.length === 0 ? [] : copiesOf(command, loops))
+      add(source, filesIn(copies, command, { role: "target", walk: undefined }));
     operands = files;
     knownOperands.set(command, operands);
   }
@@ -127,18 +133,49 @@ export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOpe
 
 const knownOperands = new WeakMap<SimpleCommand, CommandOperands>();
 
+/** Returns the words that name files whose contents the command changes. Other programs replace or remove the files. */
+function writtenWords(command: SimpleCommand): ReadonlySet<ShellWord> {
+  if (replacing.has(programOf(command))) return new Set();
+  return new Set(effectsOf(command).flatMap((effect) => (effect.kind === "write" ? [effect.word] : [])));
+}
+
+const replacing = new Set("rm rmdir unlink mv ln".split(" "));
+
+/** Returns the names that the copy of each source has if the destination is a directory. */
+function copiesOf(
+  command: SimpleCommand,
+  loops: LoopWords,
+): readonly (readonly [ShellWord, readonly WordPattern[] | undefined])[] {
+  const { sources = [], target } = copyingBy(command) ?? {};
+  const places = target && patternsOf(target, loops);
+  return (places === undefined ? [] : sources).map((source) => {
+    const named = patternsOf(source, loops)?.flatMap(({ pattern, splits }) => {
+      const name = /[^/]+(?=\/*$)/.exec(pattern)?.[0];
+      return name === undefined ? [] : places!.map((place) => ({ pattern: joinPattern(place.pattern, name), splits }));
+    });
+    return [source, named];
+  });
+}
+
 function filesOf(
   word: ShellWord,
-  { directories }: SimpleCommand,
-  { loops, walk }: { readonly loops: LoopWords; readonly walk: DirectoryWalk | undefined },
+  command: SimpleCommand,
+  { loops, ...found }: { readonly loops: LoopWords } & Pick<ShellPath, "role" | "walk">,
 ): readonly CommandRead[] | undefined {
-  const patterns = word.below === undefined && !word.isPipe ? patternsOf(word, loops) : undefined;
+  return filesIn(word.below === undefined && !word.isPipe ? patternsOf(word, loops) : undefined, command, found);
+}
+
+function filesIn(
+  patterns: readonly WordPattern[] | undefined,
+  { directories }: SimpleCommand,
+  found: Pick<ShellPath, "role" | "walk">,
+): readonly CommandRead[] | undefined {
   const files: CommandRead[] = [];
   for (const { pattern, splits } of patterns ?? []) {
     for (const path of valuesIn(pattern).map(withoutControls).filter(isPathLike)) {
       if (directories === undefined && !/^[/~]/.test(path)) return undefined;
       for (const directory of directories ?? [""]) {
-        const file = readIn(directory, { pattern: path, splits }, { role: "operand", walk });
+        const file = readIn(directory, { pattern: path, splits }, found);
         if (file !== undefined) files.push(file);
       }
     }
@@ -190,7 +227,7 @@ const copiers = new Set("git cp mv tar gtar bsdtar zip unzip rsync scp 7z 7za 7z
 function readIn(
   directory: string,
   word: WordPattern,
-  { role, walk }: { readonly role: ShellPath["role"]; readonly walk: DirectoryWalk | undefined },
+  { role, walk }: Pick<ShellPath, "role" | "walk">,
 ): CommandRead | undefined {
   const pattern = joinPattern(directory, word.pattern);
   const path = pathOf(pattern);

@@ -48,9 +48,10 @@ interface PathAccess {
 export interface ShellPath {
   /**
    * `argument`: read by a command; the command itself is judged as well. `operand`: possibly used by a command that may
-   * change something; relevant to rules that allow the command. `redirection`: opened by the shell.
+   * change something; relevant to rules that allow the command. `target`: an operand that the command writes.
+   * `redirection`: opened by the shell.
    */
-  readonly role: "argument" | "operand" | "redirection";
+  readonly role: "argument" | "operand" | "target" | "redirection";
   /**
    * Shell pattern that names the path, as seen from the workspace. `\` precedes each quoted character, and a leading
    * `~` is the home directory.

@@ -72,6 +72,7 @@ function contextOf(agentId: string): ToolContext {
     progress: () => undefined,
     authorize: async () => ({ effect: "allow", rule: "x", scope: "session", reason: "x" }),
     hidden: () => false,
+    hiddenElsewhere: async () => new Set(),
   };
 }
 

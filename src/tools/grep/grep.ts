@@ -59,10 +59,22 @@ export function createGrepTool(dependencies: SearchDependencies): Tool {
       if ("content" in target) return target;
       const { directory } = target;
       const nameOf = (path: string): string => nameFor(join(directory, path), root);
-      const isHidden = (path: string): boolean => context.hidden(join(directory, path));
-      const unsearched = collectUnsearched({ directory, root, hidden: context.hidden });
-      const found = await grep(input, target, { search, context, nameOf, isHidden, onUnsearched: unsearched.add });
-      return found.isError ? found : { ...found, content: `${found.content}${unsearched.note()}` };
+      const searchWithout = async (left: ReadonlySet<string>) => {
+        const seen = new Set<string>();
+        const isHidden = (path: string): boolean => {
+          const absolute = join(directory, path);
+          if (left.has(absolute) || context.hidden(absolute)) return true;
+          seen.add(absolute);
+          return false;
+        };
+        const unsearched = collectUnsearched({ directory, root, hidden: context.hidden });
+        const found = await grep(input, target, { search, context, nameOf, isHidden, onUnsearched: unsearched.add });
+        const output = found.isError ? found : { ...found, content: `${found.content}${unsearched.note()}` };
+        return { output, seen };
+      };
+      const { output, seen } = await searchWithout(new Set());
+      const elsewhere = await context.hiddenElsewhere([...seen]);
+      return elsewhere.size === 0 ? output : (await searchWithout(elsewhere)).output;
     },
   };
 }

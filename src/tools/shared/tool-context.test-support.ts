@@ -34,6 +34,7 @@ export function testContext({
     asked,
     told,
     hidden,
+    hiddenElsewhere: async () => new Set(),
     progress: (text) => told.push(text),
     authorize: async (access): Promise<Decision> => {
       asked.push(access);

@@ -50,6 +50,7 @@ export function toolContext(own: Partial<ToolContext> = {}): ToolContext {
     progress: () => {},
     authorize: async () => ({ effect: "allow", rule: "test", scope: "session", reason: "a test" }),
     hidden: () => false,
+    hiddenElsewhere: async () => new Set(),
     ...own,
   };
 }

@@ -3,7 +3,7 @@ import { readdir } from "node:fs/promises";
 import { dirname, join } from "node:path";
 import { setImmediate } from "node:timers/promises";
 import type { WalkedPath, WalkOptions } from "../../ports/index.ts";
-import { codeOf, kindOf } from "./file-stat.ts";
+import { codeOf, hardLinkOf, kindOf } from "./file-stat.ts";
 import { compileGlob, type GlobMatcher } from "./shell-glob.ts";
 
 /** Limits for all patterns in one call. */
@@ -147,7 +147,7 @@ export async function walkDirectory(
   try {
     const stats = lstatSync(start, { throwIfNoEntry: false });
     if (stats === undefined) return [];
-    if (!stats.isDirectory()) return [{ path: start, kind: kindOf(stats) }];
+    if (!stats.isDirectory()) return [{ path: start, kind: kindOf(stats), hardLink: hardLinkOf(stats) }];
     for (let directory = waiting.pop(); directory !== undefined; directory = waiting.pop()) {
       const real = follows ? realpathSync.native(directory) : directory;
       if (visited.has(real)) continue;
@@ -155,7 +155,7 @@ export async function walkDirectory(
       for (const entry of entriesOf(directory)) {
         const path = join(directory, entry.name);
         if (entry.isSymbolicLink()) found.push({ path, kind: "link" });
-        else found.push({ path, kind: kindOf(entry) });
+        else found.push({ path, kind: kindOf(entry), hardLink: entry.isFile() ? linkAt(path) : undefined });
         if (entry.isDirectory() || (follows && entry.isSymbolicLink() && isDirectory(path))) waiting.push(path);
         if (found.length > MAX_WALKED || Date.now() > deadline) return undefined;
         if (found.length % SLICE === 0) await setImmediate();
@@ -165,6 +165,10 @@ export async function walkDirectory(
   } catch {
     return undefined;
   }
+}
+
+function linkAt(path: string): string | undefined {
+  return hardLinkOf(lstatSync(path, { throwIfNoEntry: false }));
 }
 
 /** Returns the entries of a directory; an empty list if it has just been removed. */

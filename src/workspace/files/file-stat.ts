@@ -32,6 +32,11 @@ export function kindOf(
   return stats.isDirectory() ? "directory" : "other";
 }
 
+/** Identifies a file that has several names (hard links); undefined for any other file. */
+export function hardLinkOf(stats: Stats | undefined): string | undefined {
+  return stats !== undefined && stats.nlink > 1 && stats.isFile() ? `${stats.dev}:${stats.ino}` : undefined;
+}
+
 export function codeOf(error: unknown): string {
   const code = error instanceof Error && "code" in error ? error.code : undefined;
   return typeof code === "string" ? code : "EUNKNOWN";

@@ -2,7 +2,7 @@ import { lstatSync, readlinkSync, realpathSync } from "node:fs";
 import { basename, dirname, join, resolve } from "node:path";
 import { isWithin } from "../../lib/index.ts";
 import type { ResolvedPath } from "../../protocol/index.ts";
-import { codeOf, kindOf } from "./file-stat.ts";
+import { codeOf, hardLinkOf, kindOf } from "./file-stat.ts";
 
 /** Maximum number of symlinks that Linux follows in one path. */
 const MAX_LINKS = 40;
@@ -59,8 +59,7 @@ function followLinks(path: string, linksLeft: number): Found | undefined {
     if (stat === undefined) return missingAt(path, linksLeft);
     const real = realpathSync.native(path);
     const target = real === path ? stat : lstatSync(real);
-    const isLinked = target.nlink > 1 && target.isFile();
-    return { real, kind: kindOf(target), hardLink: isLinked ? `${target.dev}:${target.ino}` : undefined };
+    return { real, kind: kindOf(target), hardLink: hardLinkOf(target) };
   } catch (error) {
     const code = codeOf(error);
     if (code !== "ENOENT" && code !== "ENOTDIR") return undefined;
