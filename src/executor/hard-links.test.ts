@@ -1,69 +1,27 @@
-import { linkSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { linkSync, mkdirSync, readFileSync, rmSync } from "node:fs";
+import { join } from "node:path";
 import fc from "fast-check";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
-import { type PermissionMode, type Policy, type Rule, textOf } from "../protocol/index.ts";
-import { createWorkerTools } from "../tools/index.ts";
-import { createMemoryTranscript } from "../transcript/index.ts";
-import { createLocalWorkspace } from "../workspace/index.ts";
-import { createExecutor } from "./index.ts";
+import type { PermissionMode } from "../protocol/index.ts";
+import { allow, bash, createRealProject, deny, type RealCall, type RealProject } from "./real-calls.test-support.ts";
 
 const KEY = "sk-hush";
 const KEPT = `{"kept": "${KEY}"}\n`;
 
-let top = "";
-let root = "";
+let project: RealProject;
 beforeEach(() => {
-  top = realpathSync(mkdtempSync(join(tmpdir(), "hard-links-")));
-  root = join(top, "project");
-  for (const path of [".env", "secret.txt", "src/a.ts", "package.json", "sub/.env"]) put(path, KEPT);
-  put("plain.txt", "plain\n");
-  put("in/evil", "evil\n");
-  mkdirSync(join(root, "out"));
-  put("../home/.profile", KEPT);
+  project = createRealProject();
+  for (const path of [".env", "secret.txt", "src/a.ts", "package.json", "sub/.env"]) project.put(path, KEPT);
+  project.put("plain.txt", "plain\n");
+  project.put("in/evil", "evil\n");
+  project.put("../home/.profile", KEPT);
+  mkdirSync(at("out"));
 });
-afterEach(() => rmSync(top, { recursive: true, force: true }));
+afterEach(() => project.remove());
 
-function put(path: string, text: string): void {
-  const absolute = join(root, path);
-  mkdirSync(dirname(absolute), { recursive: true });
-  writeFileSync(absolute, text);
-}
+const at = (path: string) => join(project.root, path);
 
-const allow = (text: string): Rule => ({ text, effect: "allow", scope: "user" });
-const deny = (text: string): Rule => ({ text, effect: "deny", scope: "user" });
-
-/** Executes calls one after the other, without a sandbox, and without anyone who could approve them. */
-async function run(calls: readonly (readonly [string, object])[], more: Partial<Policy> = {}) {
-  const { results } = createMemoryTranscript();
-  const home = join(top, "home");
-  const environment = { PATH: process.env["PATH"], HOME: home };
-  const workspace = createLocalWorkspace({ root, environment, home });
-  const tools = createWorkerTools({ sessionId: "links", workspace, results, outputDirectory: join(top, "results") });
-  const executor = createExecutor({ tools, workspace, results, home });
-  const policy: Policy = {
-    mode: "default",
-    pool: ["Read", "Grep", "Write", "Edit", "Bash"],
-    rules: [],
-    workspaceRoots: [root],
-    readableRoots: [],
-    ...more,
-  };
-  const found: { readonly outcome: string; readonly text: string }[] = [];
-  for (const [index, [name, input]] of calls.entries()) {
-    const call = { callId: `c${index}`, name, inputJson: JSON.stringify(input) };
-    const request = { agentId: "main", call, policy };
-    const { outcome, content } = await executor.execute(request, () => {}, new AbortController().signal);
-    found.push({ outcome, text: textOf(content) });
-  }
-  await executor.close();
-  return found;
-}
-
-const bash = (command: string): readonly [string, object] => ["Bash", { command }];
-
-const readers: readonly (readonly [string, object])[] = [
+const readers: readonly RealCall[] = [
   ["Read", { file_path: "notes" }],
   ["Grep", { pattern: "kept", path: "notes", output_mode: "content" }],
   ["Grep", { pattern: "kept", output_mode: "content" }],
@@ -83,11 +41,11 @@ describe("a file that must not be read is not read under another name", () => {
     { file: "../home/.profile", rules: [deny("Read(~/.profile)")] },
   ];
   it.each(cases)("$file", async ({ file, rules }) => {
-    linkSync(join(root, file), join(root, "notes"));
+    linkSync(at(file), at("notes"));
     for (const path of [".env", "secret.txt", "src/a.ts", "package.json", "sub/.env"])
-      if (path !== file) rmSync(join(root, path));
+      if (path !== file) rmSync(at(path));
     for (const mode of ["default", "bypassPermissions"] as const) {
-      const found = await run(readers, { rules, mode });
+      const found = await project.run(readers, { rules, mode });
       for (const [index, { text, outcome }] of found.entries()) {
         const shown = text.includes(KEY) || /^\.?\/?notes|: *[1-9]\d* matching/m.test(text);
         expect(outcome === "ok" && shown, `${JSON.stringify(readers[index])}: ${text}`).toBe(false);
@@ -96,8 +54,8 @@ describe("a file that must not be read is not read under another name", () => {
   });
 
   it("a file with several harmless names is read like any other", async () => {
-    linkSync(join(root, "plain.txt"), join(root, "notes"));
-    const [read, grep, command] = await run(
+    linkSync(at("plain.txt"), at("notes"));
+    const [read, grep, command] = await project.run(
       [["Read", { file_path: "notes" }], ["Grep", { pattern: "plain", output_mode: "count" }], bash("cat notes")],
       { rules: [deny("Read(secret.txt)")] },
     );
@@ -153,14 +111,14 @@ describe("a file that must not be written is not written under another name", ()
           mode: fc.constantFrom<PermissionMode>("default", "acceptEdits", "bypassPermissions"),
         }),
         async ({ line, name, rules, file, mode }) => {
-          rmSync(join(root, name), { force: true });
-          put(file, KEPT);
-          put(`in/${name}`, "evil\n");
-          linkSync(join(root, file), join(root, name));
+          rmSync(at(name), { force: true });
+          project.put(file, KEPT);
+          project.put(`in/${name}`, "evil\n");
+          linkSync(at(file), at(name));
           const command = line.replaceAll("NAME", name);
           const denied = [deny("Edit(src/**)"), ...rules.flatMap((each) => rulesFor[each])];
-          const [found] = await run([bash(command)], { rules: denied, mode });
-          const now = readFileSync(join(root, file), "utf8");
+          const [found] = await project.run([bash(command)], { rules: denied, mode });
+          const now = readFileSync(at(file), "utf8");
           expect(now, `${command} ${file} ${mode} ${rules}: ${found?.outcome} ${found?.text}`).toBe(KEPT);
         },
       ),

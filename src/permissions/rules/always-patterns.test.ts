@@ -55,6 +55,10 @@ describe("alwaysPatterns", () => {
     "echo x > out.txt",
     "npm test > out.txt",
     "npm test >> out.txt 2>&1",
+    "echo x | bash",
+    "bash << E\nx\nE",
+    "python3 - < x.py",
+    "cat x | xargs rm",
   ])("%s can only be allowed literally", (command) => expect(alwaysPatterns(command)).toEqual({ exact: command }));
 
   it.each([

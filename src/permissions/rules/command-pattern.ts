@@ -73,8 +73,8 @@ export function allowsUnit(
 ): boolean {
   const { exact } = pattern;
   if (exact === undefined || exact.length === 0) return false;
-  // In another directory, the same words may run something else.
-  if (pattern.line !== undefined && !isAtRoot(command, context.roots)) return false;
+  // In another directory, or with other input, the same words may do something else.
+  if (pattern.line !== undefined && (command.isFed || !isAtRoot(command, context.roots))) return false;
   if ([...wrappers, command].some(({ unsafeVariables }) => unsafeVariables.length > 0)) return false;
   if (allowsWords(pattern, { command, words: command.words, context })) return true;
   // A rule that names the wrapper must also name the command that the wrapper runs.
@@ -84,6 +84,11 @@ export function allowsUnit(
     if (exact.slice(0, runs!.at! + 1).some((word) => word.includes(WILD))) return false;
     return allowsWords(pattern, { command, words, context });
   });
+}
+
+/** Returns true for a program that may run what it reads. */
+function launches([program]: readonly ShellWord[]): boolean {
+  return launchers.has(baseName(program!.text));
 }
 
 /** Returns true if the command certainly runs in the workspace's own directory. */
@@ -99,7 +104,7 @@ function allowsWords(
   if (wild === undefined) return false;
   // Even `git push` alone, under the rule `git push:*`, uses a remote that the rule does not name.
   if (line === undefined && gitHazard(command, wild, context.repositories) !== undefined) return false;
-  if (wild.length === 0) return true;
+  if (wild.length === 0) return !(command.isFed && launches(words));
   const namesUrl = exact.some((word) => word.includes("://"));
   return wildcardHazard(command, { wild, namesUrl }, context) === undefined;
 }

@@ -20,12 +20,12 @@ export function analyzeCommand(text: string): ShellAnalysis {
  */
 let last: ShellAnalysis | undefined;
 
-/** Returns the command of a line that consists of one simple command whose words are all known; otherwise undefined. */
+/** Returns the command of a line that is one simple command without input whose words are all known; otherwise undefined. */
 export function soleCommand(text: string): SimpleCommand | undefined {
   const { commands, redirections, obscure, caution } = analyzeCommand(text);
   const [only] = commands;
   if (only === undefined || commands.length > 1 || redirections.length > 0) return undefined;
-  if (obscure !== undefined || caution !== undefined || only.unsafeVariables.length > 0) return undefined;
+  if (obscure !== undefined || caution !== undefined || only.unsafeVariables.length > 0 || only.isFed) return undefined;
   return only.words.every(({ open }) => open === undefined) ? only : undefined;
 }
 

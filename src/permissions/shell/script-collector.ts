@@ -45,6 +45,8 @@ export class ScriptCollector {
   private depth = 0;
   /** Text that the next command in a pipeline reads, if known. */
   private piped: string | undefined;
+  /** True if the next command does not have the shell's own standard input. */
+  private isFed = false;
   private readonly settings: string[] = [];
 
   obscure(reason: string): void {
@@ -126,6 +128,9 @@ export class ScriptCollector {
       case "Pipeline":
         this.pipeline(node);
         return;
+      case "Redirected":
+        this.fedBy(node.redirects.some(isInput), () => this.block(node));
+        return;
       case "BraceGroup":
       case "CompoundList":
         forEachChild(node, (child) => this.child(child));
@@ -147,6 +152,14 @@ export class ScriptCollector {
     this.isRepeated = outer;
   }
 
+  private fedBy<T>(feeds: boolean, visit: () => T): T {
+    const outer = this.isFed;
+    this.isFed ||= feeds;
+    const result = visit();
+    this.isFed = outer;
+    return result;
+  }
+
   private inBackground(node: SyntaxNode): void {
     if (this.isRepeated) this.caution ??= "it can start an unlimited number of processes at once";
     this.directories.inSubshell(() => this.node(node));
@@ -162,12 +175,13 @@ export class ScriptCollector {
     }
     let piped: string | undefined;
     for (const command of node.commands) {
-      this.directories.inSubshell(() => {
+      const visit = () => {
         this.piped = command.type === "Command" ? piped : undefined;
         const found = command.type === "Command" ? this.command(command) : undefined;
         if (command.type !== "Command") this.node(command);
         piped = found && printedBy(found);
-      });
+      };
+      this.directories.inSubshell(() => this.fedBy(command !== only, visit));
     }
   }
 
@@ -200,7 +214,8 @@ export class ScriptCollector {
 
   private get findings(): WordFindings {
     return {
-      script: (script) => this.directories.inSubshell(() => this.script(script, this.depth + 1)),
+      script: (script, isFed) =>
+        this.directories.inSubshell(() => this.fedBy(isFed, () => this.script(script, this.depth + 1))),
       assigned: (name) => this.assigned(name),
       obscure: (reason) => this.obscure(reason),
       plainShell: this.plainShell,
@@ -264,12 +279,15 @@ export class ScriptCollector {
     this.directories.leave(this.directories.current, this.directories.current);
     if (words.length === 0) return undefined;
     const texts = [piped, ...node.redirects.map(hereText)].filter((text) => text !== undefined);
+    const feeds = node.redirects.some(isInput);
     const described: SimpleCommand = {
-      ...this.describe(words, { unsafeVariables: unsafe, level: 0 }),
+      ...this.fedBy(feeds, () => this.describe(words, { unsafeVariables: unsafe, level: 0 })),
       settings,
       input: texts.length === 0 ? undefined : texts.join("\n"),
     };
     outside.push(described);
+    // `exec < file` connects the file to the standard input of all commands that follow.
+    this.isFed ||= feeds && words.some(({ text }) => text === "exec");
     return described;
   }
 
@@ -321,7 +339,9 @@ export class ScriptCollector {
     words: readonly ShellWord[],
     { unsafeVariables, level }: { unsafeVariables: readonly string[]; level: number },
   ): SimpleCommand {
-    const plain: SimpleCommand = { words, unsafeVariables, directories: this.directories.current, runs: undefined };
+    const { isFed } = this;
+    const { current } = this.directories;
+    const plain: SimpleCommand = { words, unsafeVariables, directories: current, isFed, runs: undefined };
     const program = programOf(plain);
     if (directoryChangers.has(program)) this.changesDirectory(plain, level);
     if (program === "read") for (const { text } of words) this.assignedNames.add(text);
@@ -374,6 +394,14 @@ export class ScriptCollector {
     if (unwrapped.obscure !== undefined) this.obscure(unwrapped.obscure);
     return inside;
   }
+}
+
+/** Returns true for a redirection that connects something other than an empty device to the standard input. */
+function isInput(node: RedirectionNode): boolean {
+  if (node.type !== "Redirect") return true;
+  const isZero =
+    node.descriptor !== undefined && (node.descriptor.type !== "FileDescriptor" || node.descriptor.value === 0);
+  return (node.operator.startsWith("<") || isZero) && !/^(-|\/dev\/null)$/.test(node.target?.text ?? "");
 }
 
 /** Returns the text of a here-document or here-string. */

@@ -43,6 +43,8 @@ export interface SimpleCommand {
    * The command's standard input, if the line contains it, for example in a here-document or as the words of `echo`.
    */
   readonly input?: string | undefined;
+  /** True if something other than an empty device is connected to the standard input, by a redirection or a pipe. */
+  readonly isFed?: boolean | undefined;
   readonly directories: Directories;
   /** Commands that this command runs, if its words name them: `timeout 5 make`, `bash -c '…'`, `find -exec …`. */
   readonly runs: InnerCommands | undefined;
@@ -94,9 +96,9 @@ export function unitsOf({ commands }: ShellAnalysis): readonly CommandUnit[] {
 }
 
 function keyOf(command: SimpleCommand): string {
-  const { words, unsafeVariables, directories = ["?"], settings = [], input = "" } = command;
+  const { words, unsafeVariables, directories = ["?"], settings = [], input = "", isFed } = command;
   const texts = words.map(({ text, open, lead }) => (open === undefined ? text : `${open} ${lead}\u0002${text}`));
-  return [...directories, "", ...unsafeVariables, "", ...settings, input, ...texts].join("\u0000");
+  return [...directories, "", ...unsafeVariables, "", ...settings, input, isFed, ...texts].join("\u0000");
 }
 
 /** Yields every simple command at every depth, wrappers before the commands they run. */

@@ -33,7 +33,8 @@ export type WordPiece = string | { readonly variable: string; readonly quoted: b
  * is obscure.
  */
 export interface WordFindings {
-  script(script: ParsedScript | undefined): void;
+  /** `isFed`: the script reads what the command writes, as in `>(…)`. */
+  script(script: ParsedScript | undefined, isFed: boolean): void;
   assigned(name: string): void;
   obscure(reason: string): void;
   /** True if the words are from a script for `sh`, which supports fewer kinds of words than bash. */
@@ -227,11 +228,11 @@ class Reading {
         this.atom({ text: part.text, quoted, splits: !quoted });
         if (part.text.startsWith("${"))
           this.findings.obscure("different shells parse a substitution in braces differently");
-        this.findings.script(part.script);
+        this.findings.script(part.script, false);
         return;
       case "ProcessSubstitution":
         this.atom({ text: part.text, quoted, splits: false, isPipe: true });
-        this.findings.script(part.script);
+        this.findings.script(part.script, part.operator === ">");
         return;
       case "Glob":
         this.nested(part, "[", "]");
@@ -303,7 +304,7 @@ class Reading {
   private inside(node: SyntaxNode): void {
     forEachChild(node, (child) => {
       if (child.type === "Word") readWord(child, this.findings);
-      else if (child.type === "Script") this.findings.script(child);
+      else if (child.type === "Script") this.findings.script(child, true);
       else if (isPart(child)) new Reading(this.findings).part(child, false);
       else this.inside(child);
     });
