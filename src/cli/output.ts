@@ -40,7 +40,7 @@ export function createOutput(
 }
 
 /** Matches characters that JSON does not escape, but that a terminal may obey, and that no output needs. */
-const obeyed = /[\u0080-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
+const obeyed = /[\u007f-\u009f\u061c\u200e\u200f\u202a-\u202e\u2066-\u2069]/g;
 
 function escapeCharacter(character: string): string {
   return `\\u${character.charCodeAt(0).toString(16).padStart(4, "0")}`;

@@ -50,7 +50,7 @@ export {
 export { bareHost, belongsTo, checkUrl } from "./network/check-url.ts";
 export { isNetworkRepository } from "./network/git-address.ts";
 export { isLoopback, judgeAddress } from "./network/judge-address.ts";
-export { maskAddress, maskAddresses } from "./network/mask-addresses.ts";
+export { maskAddress, maskAddresses, maskLogin } from "./network/mask-addresses.ts";
 export {
   credentialsOf,
   type HttpProxy,

@@ -15,6 +15,10 @@ describe("the description of a call", () => {
     [{ command: "echo \u202etxt", description: "x" }, "echo \\u{202e}txt"],
     [{ file_path: "p\u0430ypal.ts" }, "p\\u{430}ypal.ts"],
     [{ description: "a\n“b”" }, "a “b”"],
+    [{ url: "https://me:secret@example.com/a?page=2" }, "https://…@example.com/a?page=2"],
+    [{ url: "http://me:sec ret@example.com/" }, "http://…@example.com/"],
+    [{ command: "git clone https://token@example.com/x.git" }, "git clone https://…@example.com/x.git"],
+    [{ query: "postgres://me:secret@db/x slow" }, "postgres://…@db/x slow"],
     [{ other: 1 }, ""],
   ])("for %j is %j", (input, expected) => {
     expect(describeCall({ name: "mcp__x__y", inputJson: JSON.stringify(input) })).toBe(expected);

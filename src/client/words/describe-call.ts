@@ -1,10 +1,11 @@
-import { showExactly, stripControls } from "../../lib/portable.ts";
+import { maskLogin, maskLogins, showExactly, stripControls } from "../../lib/portable.ts";
 import { type AssistantMessage, callsOf, canonicalToolName, type ToolCall, textOf } from "../../protocol/index.ts";
 
 /**
  * Summarizes the input of a call on one line: `src/a.ts`, `npm test`, `TODO in src`. For a built-in tool, only its own
  * inputs are used, because others have no effect and could hide what the call does. Commands, paths and addresses are
- * shown exactly, with symbols for line breaks and misleading characters. Paths below `cwd` are shown relative to it.
+ * shown exactly, with symbols for line breaks and misleading characters, but without passwords in addresses. Paths below
+ * `cwd` are shown relative to it.
  */
 export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "inputJson">, cwd?: string): string {
   let input: unknown;
@@ -19,8 +20,9 @@ export function describeCall({ name, inputJson }: Pick<ToolCall, "name" | "input
     const value = fields[name];
     if (typeof value !== "string") return "";
     if (prose.has(name)) return oneLine(value);
-    const trimmed = value.trim().slice(0, MOST_SHOWN);
-    return showExactly(paths.has(name) ? relativePath(trimmed, cwd) : trimmed);
+    const trimmed = value.trim();
+    const shown = paths.has(name) ? relativePath(trimmed, cwd) : (name === "url" ? maskLogin : maskLogins)(trimmed);
+    return showExactly(shown.slice(0, MOST_SHOWN));
   };
   const tool = canonicalToolName(name);
   if (tool === "AskUserQuestion")

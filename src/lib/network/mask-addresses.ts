@@ -19,10 +19,16 @@ export function maskAddress(address: string): string {
   return `${before}${shownQuery}${fragment.length < 2 ? fragment : "#…"}`;
 }
 
+/** Replaces only the logins, in a text in which the rest of an address matters, such as a command. */
+export function maskLogins(text: string): string {
+  return text.includes("@") ? text.replace(/:\/\/[^\s"'<>`]+/g, maskLogin) : text;
+}
+
 /** Matches a name in a query and its value, but not punctuation after the value. */
 const queryValue = /([?&][^\s"'<>`=&#?]+=)[^\s"'<>`&#]*[^\s"'<>`&#.,;:!?)\]]/g;
 
-function maskLogin(address: string): string {
+/** Replaces the login in a text that is known to be one address, even if it is not valid. */
+export function maskLogin(address: string): string {
   const [scheme = ""] = /^[a-z\d+.-]*:\/\//i.exec(address) ?? [];
   const rest = address.slice(scheme.length);
   // In an invalid address, the password may contain any character.

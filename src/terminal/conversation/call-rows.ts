@@ -13,7 +13,7 @@ import {
   wishWords,
   workedMs,
 } from "../../client/index.ts";
-import { formatDuration, plural } from "../../lib/index.ts";
+import { formatDuration, maskLogin, plural } from "../../lib/index.ts";
 import { canonicalToolName } from "../../protocol/index.ts";
 import { type Row, type Span, type Style, span } from "../screen/row.ts";
 import { cleanLine, cleanLines, cut, cutRow, pad, spread, wrap } from "../screen/text.ts";
@@ -184,7 +184,12 @@ export function wholeCallRows(item: CallItem, { columns, user, isPlain }: CallOp
   return [
     head,
     ...answerRows(item, { columns, user, isPlain }),
-    ...titled(main?.field ?? "input", plan === undefined ? block(main?.value ?? call) : indented(plan)),
+    ...titled(
+      main?.field ?? "input",
+      plan === undefined
+        ? block(main?.field === "url" ? maskLogin(main.value) : (main?.value ?? call))
+        : indented(plan),
+    ),
     ...others.flatMap(({ field, value }) => titled(cleanLine(field), block(value))),
     ...titled("change", change),
     ...titled("output", output.trim() === "" ? [] : block(output)),

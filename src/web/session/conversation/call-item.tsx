@@ -1,6 +1,6 @@
 import { Fragment, memo, type ReactNode, useEffect, useRef, useState } from "react";
 import { approvalText, type CallItem, isWaiting, resultWords } from "../../../client/index.ts";
-import { showExactly } from "../../../lib/portable.ts";
+import { maskLogin, showExactly } from "../../../lib/portable.ts";
 import { canonicalToolName } from "../../../protocol/index.ts";
 import { CodeBlock } from "../../parts/code-block.tsx";
 import { Diff } from "../../parts/diff.tsx";
@@ -125,12 +125,13 @@ const SHORT_WAIT_MS = 1_000;
 
 function CallInput({ call }: { readonly call: CallItem }): ReactNode {
   const { main, inputs } = approvalText(call);
+  const shown = main?.field === "url" ? maskLogin(main.value) : (main?.value ?? call.inputJson);
   return (
     <>
-      {main !== undefined && isPlain(main.value) ? (
-        <CodeBlock text={main.value} language={main.field === "command" ? "bash" : undefined} />
+      {main !== undefined && isPlain(shown) ? (
+        <CodeBlock text={shown} language={main.field === "command" ? "bash" : undefined} />
       ) : (
-        <ExactText text={main?.value ?? call.inputJson} />
+        <ExactText text={shown} />
       )}
       {inputs.length > 0 && (
         <pre className="input">
