@@ -2,7 +2,7 @@ import { spawn } from "node:child_process";
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { fileURLToPath } from "node:url";
-import { knownModel } from "../src/model/providers/describe-model.ts";
+import { knownModel } from "../src/model/providers/model-table.ts";
 import {
   type CacheAccount,
   createApiServer,

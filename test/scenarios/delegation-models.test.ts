@@ -57,6 +57,25 @@ describe("the model in a call", () => {
     expect([...small.notices, ...known.notices]).toEqual([]);
   });
 
+  it("may be a name that is used elsewhere, which is resolved or refused, but never sent", async () => {
+    const medium = "claude-sonnet-5-5";
+    const cases: readonly (readonly [name: string, sent: string, notice?: RegExp])[] = [
+      ["opus[1m]", "claude-opus-5-5"],
+      ["fable", "claude-fable-5-2"],
+      ["claude-haiku-4.5", "claude-haiku-4-5"],
+      ["opusplan", medium, /^Agent "helper": .*"opusplan" means/],
+      ["claude-haiku-4-5[1m]", "claude-haiku-4-5", /no larger context window/],
+      ["claude-3-7-sonnet-latest", medium, /uses its parent's model: .*since 2026-02-19\. Use "medium"/],
+    ];
+    for (const [model, sent, notice] of cases) {
+      const agents = { helper: { description: "Helps. Use when asked.", prompt: "Help.", model } };
+      const seen = await delegate({ subagent_type: "helper" }, { agents });
+      expect([model, ...seen.asked]).toEqual([model, medium, sent, medium]);
+      expect(seen.started).toMatchObject({ requestedModel: model, model: sent });
+      expect(seen.notices).toEqual(notice === undefined ? [] : [expect.stringMatching(notice)]);
+    }
+  });
+
   it("takes precedence over the definition's, which takes precedence over the parent's", async () => {
     const agents = {
       cheap: { description: "Saves. Use when it may cost little.", prompt: "Save.", model: "haiku" },
@@ -227,7 +246,7 @@ describe("rules about models", () => {
     ["Agent(model:opus)", { model: "large" }, {}],
     ["Agent(model:opus)", { model: "claude-opus-5-5" }, {}],
     ["Agent(model:opus)", { model: "anthropic/claude-opus-5-5" }, {}],
-    ["Agent(model:opus)", { model: "claude-opus-4-1" }, {}],
+    ["Agent(model:opus)", { model: "claude-opus-4-7" }, {}],
     ["Agent(model:large)", { model: "opus" }, {}],
     ["Agent(model:claude-opus-5-5)", { model: "large" }, {}],
     ["Agent(model:anthropic/claude-opus-5-5)", { model: "opus" }, {}],
@@ -257,7 +276,7 @@ describe("rules about models", () => {
   it.each<[string, Record<string, unknown>, SessionOptions]>([
     ["Agent(model:opus)", { model: "small" }, opusSession],
     ["Agent(model:opus)", {}, {}],
-    ["Agent(model:claude-opus-4-1)", { model: "opus" }, {}],
+    ["Agent(model:claude-opus-4-7)", { model: "opus" }, {}],
     ["Agent(model:small)", { model: "claude-sonnet-5-5" }, {}],
   ])("%s leaves other models: %j, %j", async (rule, more, options) => {
     const seen = await attempt(more, { ...options, disallowedTools: [rule] });

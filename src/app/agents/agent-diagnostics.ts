@@ -84,16 +84,23 @@ export function definitionFindings(definition: AgentDefinition): readonly Diagno
 }
 
 function modelFindings({ name, file = name, model = "inherit" }: AgentDefinition): readonly Diagnostic[] {
-  const meant = model === "inherit" ? undefined : misspelledTier(model);
-  if (meant === undefined) return [];
-  const message = `"model" is "${model}", which is probably not the name of a model.`;
-  return [{ severity: "warning", file, line: 1, code: "unknown_model", message, fix: `Did you mean "${meant}"?` }];
+  if (model === "inherit") return [];
+  const warning = { severity: "warning", file, line: 1, code: "unknown_model" } as const;
+  const meant = misspelledTier(model);
+  if (meant !== undefined) {
+    const message = `"model" is "${model}", which is probably not the name of a model.`;
+    return [{ ...warning, message, fix: `Did you mean "${meant}"?` }];
+  }
+  const { note, retirement } = describeNamedModel(model);
+  if (retirement === undefined) return note === undefined ? [] : [{ ...warning, code: "model_alias", message: note }];
+  const message = `"model" is "${model}", which has not been available since ${retirement.since}.`;
+  return [{ ...warning, code: "retired_model", message, fix: `Use "${retirement.use}".` }];
 }
 
 /** Reports an effort that the model named in the definition does not support or might not support. */
-function effortFindings({ name, file = name, model, effort }: AgentDefinition): readonly Diagnostic[] {
-  const named = model === undefined || model === "inherit" ? undefined : describeNamedModel(model);
-  const notice = named && chooseEffort(effort, { ...named, hasTools: false }).notice;
+function effortFindings({ name, file = name, model = "inherit", effort }: AgentDefinition): readonly Diagnostic[] {
+  const { model: id, efforts } = model === "inherit" ? {} : describeNamedModel(model);
+  const notice = id === undefined ? undefined : chooseEffort(effort, { model: id, efforts, hasTools: false }).notice;
   return notice === undefined ? [] : [{ severity: "warning", file, line: 1, code: "effort", message: notice }];
 }
 

@@ -67,6 +67,17 @@ it.each([
   expect(diagnostics.filter(({ code }) => code === "unknown_model").map(({ fix }) => fix)).toEqual(fixes);
 });
 
+it.each([
+  ["claude-3-5-haiku-latest", "retired_model", 'Use "small".'],
+  ["anthropic/claude-sonnet-4-20250514", "retired_model", 'Use "medium".'],
+  ["opusplan", "model_alias", undefined],
+])("a model that is retired or means something else elsewhere is reported: %s", async (model, code, fix) => {
+  const file = join(directory, "worker.md");
+  writeFileSync(file, `---\nname: worker\ndescription: Finds dead code.\nmodel: ${model}\n---\nFind dead code.\n`);
+  const [{ diagnostics } = { diagnostics: [] }] = await check(file);
+  expect(diagnostics.map((each) => [each.severity, each.code, each.fix])).toEqual([["warning", code, fix]]);
+});
+
 it("a file that has the name of a built-in agent is noticed, even if it is not loaded", async () => {
   const file = join(directory, "explore.md");
   writeFileSync(file, "---\nname: explore\ndescription: Finds dead code.\n---\nFind dead code.\n");

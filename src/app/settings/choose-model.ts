@@ -192,10 +192,10 @@ function createChosen({ settings, origins, environment, flags, clock }: ModelOpt
   if (choice.kind === "offline") {
     return { model: createOfflineModel(), requested: flags.model ?? null, reason: "offline", notice: choice.notice };
   }
-  const { provider, model, reason, requested } = choice;
+  const { provider, model, reason, requested, notice } = choice;
   const wire = { provider, model, limiter: limiterOf(provider, clock), clock, idleMs: connectionSilenceMs(settings) };
   const search = provider.name === "anthropic" ? createAnthropicSearch(wire) : undefined;
-  return { model: createWireModel(wire), requested, reason, provider, search };
+  return { model: createWireModel(wire), requested, reason, provider, search, notice };
 }
 
 const limiters = new Map<string, Limiter>();

@@ -1,6 +1,7 @@
 import { describe, expect, it } from "vitest";
 import { providerAt } from "../wire.test-support.ts";
-import { describeModel, knownModel, knownModels } from "./describe-model.ts";
+import { describeModel, knownModels } from "./describe-model.ts";
+import { knownModel } from "./model-table.ts";
 import { resolveProvider } from "./resolve-provider.ts";
 
 const provider = (name: string, dialect: "anthropic" | "openai" = "openai") => ({

@@ -1,5 +1,6 @@
 import { misspelledName } from "../../lib/index.ts";
 import type { Dialect, ModelTier, Prices, ProviderSettings } from "../../protocol/index.ts";
+import { aliasOf, isInTable, knownModel, retirementOf } from "./model-table.ts";
 
 /** A provider before its key is looked up. */
 export interface ProviderEntry extends ProviderSettings {
@@ -127,22 +128,47 @@ const speaking: readonly (readonly [variable: string, provider: string])[] = [
   ["OPENAI_BASE_URL", "openai"],
 ];
 
-const tiers: Readonly<Record<string, ModelTier>> = {
-  small: "small",
-  medium: "medium",
-  large: "large",
-  haiku: "small",
-  sonnet: "medium",
-  opus: "large",
-};
+export const modelTiers: readonly ModelTier[] = ["small", "medium", "large"];
+const tierNames = [...modelTiers, "haiku", "sonnet", "opus"];
 
-export function tierOf(model: string): ModelTier | undefined {
-  return Object.hasOwn(tiers, model) ? tiers[model] : undefined;
+/**
+ * Returns what a name stands for: a tier, or the id of a model. A suffix such as `[1m]`, with which other programs
+ * request a larger context window, is left out.
+ */
+export function meaningOf(name: string): { readonly means: string; readonly note?: string | undefined } {
+  const bare = name.replace(windowSuffix, "");
+  const tier = modelTiers.find((each) => each === bare.toLowerCase());
+  return tier === undefined ? (aliasOf(bare) ?? { means: bare }) : { means: tier };
+}
+
+export const windowSuffix = /\[\d+[km]\]$/i;
+
+export function tierOf(name: string): ModelTier | undefined {
+  const { means } = meaningOf(name);
+  return modelTiers.find((tier) => tier === means);
 }
 
 /** Returns the name of a tier that a model's name probably misspells. */
 export function misspelledTier(model: string): string | undefined {
-  return tierOf(model) === undefined ? misspelledName(model, Object.keys(tiers)) : undefined;
+  return tierOf(model) === undefined ? misspelledName(model, tierNames) : undefined;
+}
+
+/** Returns the id of the known model that a name spells as other programs do, or else the name itself. */
+export function knownId(provider: string, written: string): string {
+  const ids = isInTable(provider) ? spellings(written) : [];
+  return ids.find((id) => knownModel(provider, id) ?? retirementOf(provider, id)) ?? written;
+}
+
+/** Returns spellings of `opencode/claude-opus-4.5`, `us.anthropic.claude-opus-4-5-v1:0` or `Opus-4.5`, for example. */
+function spellings(written: string): readonly string[] {
+  const last = written.slice(written.lastIndexOf("/") + 1).toLowerCase();
+  const bare = last
+    .replace(/^(?:[a-z-]+\.)?anthropic\./, "")
+    .replace(/-v\d+(?::\d+)?$/, "")
+    .replace("@", "-");
+  const dashed = bare.replace(/^(?=(?:fable|opus|sonnet|haiku)-)/, "claude-").replaceAll(".", "-");
+  const turned = dashed.replace(/^claude-(\d+(?:-\d)?)-(fable|opus|sonnet|haiku)/, "claude-$2-$1");
+  return [written, bare, dashed, turned];
 }
 
 /** Returns the model for a tier, or for the nearest tier that the provider has a model for. */
@@ -170,12 +196,18 @@ export function namesOfModel(
   const models = typeof entry === "object" ? entry.models : {};
   const words = model.toLowerCase().split(/[^a-z]+/);
   const isTier = (name: string): boolean =>
-    words.includes(name) || modelOfTier(models, tiers[name] as ModelTier) === model;
-  return [model, `${provider}/${model}`, ...Object.keys(tiers).filter(isTier)];
+    words.includes(name) || modelOfTier(models, tierOf(name) ?? "medium") === model;
+  return [model, `${provider}/${model}`, ...tierNames.filter(isTier)];
 }
 
 /** Returns the provider that makes a model, judging by the model's name; undefined if the name does not reveal it. */
 export function makerOf(model: string): string | undefined {
-  if (model.startsWith("claude-")) return "anthropic";
-  return /^(gpt-|o\d)/.test(model) ? "openai" : undefined;
+  const { means } = meaningOf(model);
+  if (knownId("anthropic", means).startsWith("claude-")) return "anthropic";
+  return /^(gpt-|o\d)/.test(knownId("openai", means)) ? "openai" : undefined;
+}
+
+/** Returns whether a provider is reached at its maker's own address, and not at that of a gateway or another server. */
+export function isAtHome({ name, baseUrl }: Pick<ProviderEntry, "name" | "baseUrl">): boolean {
+  return Object.hasOwn(builtIns, name) && builtIns[name]?.baseUrl === baseUrl;
 }

@@ -114,7 +114,9 @@ describe("the chosen provider", () => {
     const environment = { ...anthropicKey, ...openaiKey };
     expect(wired({ environment, flags: { model: "gpt-6-sol" } }).provider.name).toBe("openai");
     expect(wired({ environment, flags: { model: "claude-opus-5-5" } }).provider.name).toBe("anthropic");
-    expect(wired({ environment: openaiKey, flags: { model: "claude-opus-5-5" } }).provider.name).toBe("openai");
+    // A gateway at OpenAI's variable may offer other makers' models.
+    const gateway = { ...openaiKey, OPENAI_BASE_URL: "https://gw.test" };
+    expect(wired({ environment: gateway, flags: { model: "claude-opus-5-5" } }).provider.name).toBe("openai");
   });
 
   it("maps tiers and their aliases to the nearest tier of the provider", () => {
@@ -131,6 +133,49 @@ describe("the chosen provider", () => {
     expect(wired({ settings: lab, flags: { model: "lab/medium" } }).model).toBe("huge");
     const settings = { providers: { anthropic: { models: { small: "mine" } } } };
     expect(wired({ settings, environment: anthropicKey, flags: { model: "haiku" } }).model).toBe("mine");
+  });
+
+  it.each([
+    ["Sonnet", "claude-sonnet-5-5"],
+    ["sonnet[1m]", "claude-sonnet-5-5"],
+    ["opus[1M]", "claude-opus-5-5"],
+    ["anthropic/opus[1m]", "claude-opus-5-5"],
+    ["best", "claude-opus-5-5"],
+    ["default", "claude-sonnet-5-5"],
+    ["fable", "claude-fable-5-2"],
+    ["claude-sonnet-5-5[1m]", "claude-sonnet-5-5"],
+    ["claude-opus-4.5", "claude-opus-4-5"],
+    ["Claude-Haiku-4-5-20251001", "claude-haiku-4-5-20251001"],
+    ["claude-4.5-sonnet", "claude-sonnet-4-5"],
+    ["haiku-4-5", "claude-haiku-4-5"],
+    ["opencode/claude-opus-5-5", "claude-opus-5-5"],
+    ["openrouter/anthropic/claude-opus-4.7", "claude-opus-4-7"],
+    ["us.anthropic.claude-sonnet-4-5-20250929-v1:0", "claude-sonnet-4-5-20250929"],
+    ["claude-sonnet-4-5@20250929", "claude-sonnet-4-5-20250929"],
+    ["claude-next-9", "claude-next-9"],
+  ])("resolves the names that other programs use: %s", (name, model) => {
+    expect(wired({ environment: { ...openaiKey, ...anthropicKey }, flags: { model: name } })).toMatchObject({
+      provider: { name: "anthropic" },
+      model,
+      requested: name,
+      notice: undefined,
+    });
+  });
+
+  it("explains a name that does not mean what it means elsewhere", () => {
+    const noticeOf = (wish: Wish) => wired({ environment: anthropicKey, ...wish }).notice;
+    expect(noticeOf({ flags: { model: "opusplan" } })).toMatch(/Retinue uses the medium one\. Write "medium"/);
+    const suffix = noticeOf({ flags: { model: "claude-haiku-4-5[1m]" } });
+    expect(suffix).toMatch(/^"claude-haiku-4-5\[1m\]" has no larger .* 200,000 tokens for claude-haiku-4-5\.$/);
+    const unknown = wired({ settings: lab, flags: { model: "lab/qwen[1m]" } });
+    expect([unknown.model, unknown.notice]).toEqual(["qwen", expect.stringContaining("set providers.lab.window")]);
+  });
+
+  it("leaves the names of a gateway's models alone", () => {
+    for (const model of ["anthropic/claude-opus-4.5", "claude-3-opus-20240229", "Claude-Opus-5-5"]) {
+      const choice = wired({ settings: { ...lab, provider: "lab", model } });
+      expect([choice.provider.name, choice.model]).toEqual(["lab", model]);
+    }
   });
 
   it("includes the settings of a named provider", () => {
@@ -169,6 +214,17 @@ describe("an error about the provider says what to do", () => {
     ],
     ["a model is needed", { flags: { provider: "ollama" } }, /the `model` option.*ollama list/],
     ["a model has no provider", { flags: { model: "gpt-6-sol" } }, /OPENAI_API_KEY/],
+    [
+      "a model is another maker's",
+      { environment: openaiKey, flags: { model: "claude-opus-5-5" } },
+      /openai does not offer the model "claude-opus-5-5", which is one of anthropic's\. Set ANTHROPIC_API_KEY/,
+    ],
+    [
+      "a model is retired",
+      { environment: anthropicKey, settings: { model: "claude-3-5-sonnet-20241022" } },
+      /anthropic has not offered the model "claude-3-5-sonnet-20241022" since 2025-10-28\. Use "medium" \(claude-sonnet-5-5\)/,
+      "model",
+    ],
     [
       "a key has a line break inside",
       { environment: { ANTHROPIC_API_KEY: "a\nb" } },

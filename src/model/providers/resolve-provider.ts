@@ -1,12 +1,17 @@
-import { nearest } from "../../lib/index.ts";
+import { formatCount, nearest } from "../../lib/index.ts";
 import type { Settings } from "../../protocol/index.ts";
+import { describeModel } from "./describe-model.ts";
 import { baseUrlProblem } from "./endpoint.ts";
+import { isInTable, knownModel, retirementOf } from "./model-table.ts";
 import {
   type Environment,
   environmentSpeaksOf,
   findProvider,
+  isAtHome,
   isBuiltIn,
+  knownId,
   makerOf,
+  meaningOf,
   modelOfTier,
   OFFLINE,
   type ProviderEntry,
@@ -14,6 +19,7 @@ import {
   providerOfEnvironment,
   type ResolvedProvider,
   tierOf,
+  windowSuffix,
 } from "./providers.ts";
 
 export interface ProviderRequest {
@@ -31,6 +37,8 @@ export type ProviderChoice =
       readonly reason: string;
       /** The model that a flag or the settings requested; null if neither did. */
       readonly requested: string | null;
+      /** Explains a name that does not mean here what it means elsewhere. */
+      readonly notice?: string | undefined;
     }
   | { readonly kind: "offline"; readonly notice: string }
   /** `setting`: path of the setting that the problem is about, if it is about one. */
@@ -188,10 +196,13 @@ function ownHeaders({ name, headers = {} }: ProviderEntry): Record<string, strin
 function withModel(provider: ResolvedProvider, chosen: Asked, asked: Asked | undefined): ProviderChoice {
   const { name } = provider;
   const bare = asked?.name.startsWith(`${name}/`) ? asked.name.slice(name.length + 1) : asked?.name;
-  const tier = bare === undefined ? "medium" : tierOf(bare);
-  const model = tier === undefined ? bare : modelOfTier(provider.models, tier);
-  if (model === undefined || model === "")
-    return { kind: "problem", message: noModel(name, bare), setting: (asked ?? chosen).setting };
+  const { means, note } = meaningOf(bare ?? "medium");
+  const tier = tierOf(means);
+  const model = tier === undefined ? knownId(name, means) : modelOfTier(provider.models, tier);
+  const { setting } = asked ?? chosen;
+  if (model === undefined || model === "") return { kind: "problem", message: noModel(name, bare), setting };
+  const problem = retiredModel(provider, model) ?? foreignModel(provider, model);
+  if (problem !== undefined) return { kind: "problem", message: problem, setting };
   const modelReason = asked === undefined ? `${name}'s default model` : `model from ${asked.by}`;
   return {
     kind: "wire",
@@ -199,7 +210,33 @@ function withModel(provider: ResolvedProvider, chosen: Asked, asked: Asked | und
     model,
     reason: `provider from ${chosen.by}, ${modelReason}`,
     requested: asked?.name ?? null,
+    notice: note ?? windowNotice(provider, model, bare),
   };
+}
+
+function retiredModel({ name, models }: ResolvedProvider, model: string): string | undefined {
+  const retirement = retirementOf(name, model);
+  if (retirement === undefined) return undefined;
+  const { since, use } = retirement;
+  const successor = modelOfTier(models, use);
+  return `${name} has not offered the model "${model}" since ${since}. Use "${use}"${successor === undefined ? "" : ` (${successor})`} instead.`;
+}
+
+/** Refuses a model that another provider makes. A gateway at another address may offer the models of all providers. */
+function foreignModel(provider: ResolvedProvider, model: string): string | undefined {
+  const maker = makerOf(model);
+  if (maker === undefined || maker === provider.name || !isInTable(provider.name) || !isAtHome(provider))
+    return undefined;
+  return `${provider.name} does not offer the model "${model}", which is one of ${maker}'s. ${keyFix(maker)}, or choose another model with the \`model\` option.`;
+}
+
+/** Explains that a suffix such as `[1m]` does not enlarge the context window. */
+function windowNotice(provider: ResolvedProvider, model: string, written = ""): string | undefined {
+  const { window } = describeModel(provider, model);
+  if (!windowSuffix.test(written) || window >= 1_000_000) return undefined;
+  const { name } = provider;
+  const fix = knownModel(name, model) ? "" : ` If it is larger, set providers.${name}.window in your settings.`;
+  return `"${written}" has no larger context window: Retinue uses ${formatCount(window)} tokens for ${model}.${fix}`;
 }
 
 function noModel(provider: string, asked: string | undefined): string {
@@ -211,16 +248,19 @@ function noModel(provider: string, asked: string | undefined): string {
 function withoutProvider(model: Asked): ProviderChoice {
   if (!model.isFlag && tierOf(model.name)) return offlineByDefault();
   const maker = makerOf(model.name);
-  const variable =
-    maker === undefined ? undefined : { anthropic: "ANTHROPIC_API_KEY", openai: "OPENAI_API_KEY" }[maker];
-  const fix = variable
-    ? `Set ${variable}, or choose another provider with the \`provider\` option`
-    : "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose a provider with the `provider` option";
+  const fix =
+    maker === undefined
+      ? "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose a provider with the `provider` option"
+      : `${keyFix(maker)}, or choose another provider with the \`provider\` option`;
   return {
     kind: "problem",
     message: `No provider is configured for the model "${model.name}" (from ${model.by}). ${fix}.`,
     setting: model.setting,
   };
+}
+
+function keyFix(maker: string): string {
+  return `Set ${maker === "anthropic" ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY"}`;
 }
 
 function unknownProvider({ name, by, setting }: Asked, names: readonly string[]): ProviderChoice {

@@ -56,7 +56,10 @@ export interface SubagentPorts {
    * Creates a model by name, from the parent's provider unless the name specifies another. Throws if it is not
    * available.
    */
-  chooseModel(name: string, parentProvider: string): { readonly model: Model; readonly reason: string };
+  chooseModel(
+    name: string,
+    parentProvider: string,
+  ): { readonly model: Model; readonly reason: string; readonly notice?: string | undefined };
   /** Returns the names that rules may use for a model, such as its id and its tier. */
   namesOfModel(model: Pick<ModelDescription, "provider" | "model">): readonly string[];
   /** Connects MCP servers for one agent. The servers start in the directory `root`. */
@@ -318,7 +321,7 @@ interface SubagentModel {
   readonly model: Model;
   readonly requested: string | null;
   readonly reason: string;
-  readonly notice?: string;
+  readonly notice?: string | undefined;
 }
 
 /**
@@ -345,7 +348,13 @@ function modelFor(
   if (modelIsGiven || provider === "offline") return { ...inherited, reason: "the only available model" };
   try {
     const chosen = chooseModel(wanted, provider);
-    return { model: chosen.model, requested: wanted, reason: chosen.reason.replaceAll("settings.model", from) };
+    const { notice } = chosen;
+    return {
+      model: chosen.model,
+      requested: wanted,
+      reason: chosen.reason.replaceAll("settings.model", from),
+      notice: notice && `Agent "${definition.name}": ${notice}`,
+    };
   } catch (error) {
     const notice = `Agent "${definition.name}" (${dialect}) uses its parent's model: ${wanted}, requested by ${from}, is not available. ${describeError(error)}`;
     return {

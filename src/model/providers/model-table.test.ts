@@ -1,0 +1,99 @@
+import { describe, expect, it } from "vitest";
+import type { Effort, TokenPrices } from "../../protocol/index.ts";
+import {
+  aliases,
+  aliasOf,
+  isInTable,
+  knownModel,
+  models,
+  modelsOfTable,
+  retired,
+  retirementOf,
+} from "./model-table.ts";
+import { modelTiers, tierOf } from "./providers.ts";
+import { resolveProvider } from "./resolve-provider.ts";
+
+const providers = ["anthropic", "openai"];
+const all = providers.flatMap((provider) => modelsOfTable(provider).map((model) => ({ provider, model })));
+const known = ({ provider, model }: (typeof all)[number]) => {
+  const found = knownModel(provider, model);
+  if (found === undefined) throw new Error(`${provider}/${model} has no line`);
+  return found;
+};
+const namesIn = (table: string): readonly string[] =>
+  table
+    .trim()
+    .split("\n")
+    .slice(1)
+    .map((line) => line.slice(0, line.indexOf(" ")));
+const environment = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" };
+const resolve = (model: string) => resolveProvider({ settings: {}, environment, flags: { model } });
+
+const efforts: readonly Effort[] = ["low", "medium", "high", "xhigh", "max"];
+
+describe("the model table", () => {
+  it("has a valid line for every model", () => {
+    expect(namesIn(models)).toEqual(all.map(({ provider, model }) => `${provider}/${model}`));
+    for (const each of all) {
+      const { window, maxOutputTokens, cacheMinimumTokens, prices, can, ...found } = known(each);
+      expect(Number.isInteger(window) && Number.isInteger(maxOutputTokens)).toBe(true);
+      expect(maxOutputTokens).toBeLessThan(window);
+      expect(cacheMinimumTokens).toBeGreaterThanOrEqual(512);
+      expect(can.length > 0 && can.every((ability) => ["images", "thinking", "tools"].includes(ability))).toBe(true);
+      expect(found.efforts).toEqual(efforts.filter((effort) => found.efforts.includes(effort)));
+      const { longPrompts = [], ...short } = prices;
+      const bands = [{ above: 0, ...short }, ...longPrompts];
+      for (const [index, { above, ...rates }] of bands.entries()) {
+        expectPrices(rates);
+        const before = bands[index - 1];
+        if (before === undefined) continue;
+        expect(above).toBeGreaterThan(before.above);
+        expect(above).toBeLessThan(window);
+        expect(rates.input).toBeGreaterThan(before.input);
+      }
+    }
+  });
+
+  function expectPrices({ input, output, cacheRead, cacheWrite }: TokenPrices): void {
+    for (const price of [input, output, cacheRead, cacheWrite]) expect(price).toBeGreaterThan(0);
+    expect(cacheRead).toBeLessThan(input);
+    expect(cacheWrite).toBeGreaterThanOrEqual(input);
+    expect(output).toBeGreaterThan(input);
+  }
+
+  it("names nothing twice", () => {
+    const names = [models, aliases, retired].flatMap(namesIn);
+    expect(new Set(names).size).toBe(names.length);
+  });
+
+  it("resolves every alias, and every tier of a provider, to a model that it knows", () => {
+    for (const name of [...namesIn(aliases), ...modelTiers, ...namesIn(aliases).map((alias) => `${alias}[1m]`)]) {
+      const choice = resolve(name);
+      expect(choice).toMatchObject({ kind: "wire" });
+      expect(choice.kind === "wire" && knownModel(choice.provider.name, choice.model)).toBeTruthy();
+    }
+  });
+
+  it("refuses every retired model, with or without a date, and names a tier to use instead", () => {
+    for (const name of namesIn(retired)) {
+      const [provider = "", model = ""] = name.split("/");
+      expect(isInTable(provider)).toBe(true);
+      const { since, use = "" } = retirementOf(provider, model) ?? {};
+      expect(since).toMatch(/^202\d-\d{2}-\d{2}$/);
+      expect(tierOf(use)).toBeDefined();
+      for (const dated of [name, `${name}-20250101`, `${name}-2025-01-01`, `${name}-latest`, `opencode/${model}`]) {
+        expect(resolve(dated)).toMatchObject({ kind: "problem", message: expect.stringContaining(`Use "${use}" (`) });
+      }
+    }
+  });
+
+  it("knows nothing under a name that is only part of a line", () => {
+    for (const name of ["", "gpt", "claude-opus", "gpt-6-sol  1_050_000", "constructor", "\n", "model", "name"]) {
+      expect(
+        knownModel("anthropic", name) ?? knownModel("openai", name) ?? retirementOf("openai", name),
+      ).toBeUndefined();
+      expect(aliasOf(name)).toBeUndefined();
+    }
+    expect([isInTable("model"), isInTable("")]).toEqual([false, false]);
+  });
+});
