@@ -163,10 +163,77 @@ describe("JSON on standard output", () => {
     expect(says("PostToolUse", { decision: "block", reason: "lint" }).context).toBe("lint");
   });
 
-  it("is treated as plain text if it is invalid, and becomes context for the model if the event allows that", () => {
-    expect(exit("PreToolUse", 0, { stdout: '{"decision": "deny"' })).toEqual({});
-    expect(exit("SessionStart", 0, { stdout: "On branch main\n" })).toEqual({ context: "On branch main" });
-    expect(exit("PreToolUse", 0, { stdout: "[1]" })).toEqual({});
+  it.each(["checked src/a.ts", "[INFO] checked", "[12:03] ok", "no decision: fine", "deny", "3"])(
+    "is treated as plain text if it is not JSON, and becomes context if the event allows that: %s",
+    (stdout) => {
+      expect(exit("PreToolUse", 0, { stdout })).toEqual({});
+      expect(exit("Stop", 0, { stdout })).toEqual({});
+      expect(exit("SessionStart", 0, { stdout: `${stdout}\n` })).toEqual({ context: stdout });
+      expect(exit("UserPromptSubmit", 0, { stdout })).toEqual({ context: stdout });
+    },
+  );
+
+  it.each([
+    '{"decision": "deny", oops',
+    '{"decision": "deny"',
+    "{'decision': 'deny'}",
+    '[{"decision":"deny"}]',
+    '["deny"]',
+    "[1]",
+    'checking...\n{"decision":"deny","reason":"x"}',
+    'checking...\n{\n  "hookSpecificOutput": {\n    "permissionDecision": "deny"\n  }\n}',
+    '{"decision":"deny"}\n{"decision":"allow"}',
+    '{"decision":"deny"} done',
+    'Result: {"Decision": "deny"}',
+    '```json\n{"continue": false}\n```',
+  ])("denies a call if it was meant as JSON but can't be read, and says so: %j", (stdout) => {
+    const said = expect.stringMatching(
+      /^The hook "\.\/check\.sh" returned output that looks like JSON .* one JSON object/,
+    );
+    for (const event of ["PreToolUse", "PermissionRequest"] as const)
+      expect(exit(event, 0, { stdout })).toEqual({ decision: "deny", reason: said, notice: said });
+    for (const event of ["PostToolUse", "Stop"] as const) expect(exit(event, 0, { stdout })).toEqual({ notice: said });
+    expect(exit("UserPromptSubmit", 0, { stdout })).toEqual({ context: stdout, notice: said });
+    expect(exit("SessionStart", 0, { stdout })).toEqual({ context: stdout });
+  });
+
+  it.each([
+    [{ Decision: "deny" }, 'the unknown key "Decision" instead of "decision"'],
+    [{ decison: "deny" }, 'the unknown key "decison" instead of "decision"'],
+    [{ decision: "allow", permission_decision: "deny" }, 'the unknown key "permission_decision"'],
+    [{ hook_specific_output: { permissionDecision: "deny" } }, 'the unknown key "hook_specific_output"'],
+    [{ hookSpecificOutput: { permissionDecisions: "deny" } }, 'the unknown key "permissionDecisions"'],
+    [{ hookSpecificOutput: { decision: { behaviour: "deny", behavior: "allow" } } }, 'the unknown key "behaviour"'],
+    [{ hookSpecificOutput: { decision: { behavior: "allow", updated_input: {} } } }, 'the unknown key "updated_input"'],
+    [{ hookSpecificOutput: "deny" }, '"deny" as hookSpecificOutput'],
+    [{ hookSpecificOutput: [{ permissionDecision: "deny" }] }, "as hookSpecificOutput"],
+    [{ continue: "false" }, '"false" as continue'],
+    [{ Continue: false }, 'the unknown key "Continue"'],
+    [{ hookSpecificOutput: { continue: false } }, '"continue" in the wrong place'],
+    [{ behavior: "deny" }, '"behavior" in the wrong place'],
+    [{ updated_input: { command: "ls" } }, 'the unknown key "updated_input" instead of "updatedInput"'],
+  ])("denies a call if it has a key that would be ignored, and says so: %j", (value, shown) => {
+    for (const event of ["PreToolUse", "PermissionRequest"] as const) {
+      const { decision, notice, reason } = says(event, value);
+      expect(decision).toBe("deny");
+      expect(notice).toContain(shown);
+      expect(notice).toContain(", which counts as deny.");
+      expect(reason).toBe(notice);
+    }
+    const { decision, notice } = says("Stop", value);
+    expect(decision).not.toBe("deny");
+    expect(notice).toContain(shown);
+    expect(notice).not.toContain("counts as deny");
+  });
+
+  it("may have keys that mean nothing here", () => {
+    const known = {
+      suppressOutput: true,
+      hookSpecificOutput: { hookEventName: "PreToolUse" },
+      async: true,
+      log: ["x"],
+    };
+    for (const event of hookEvents) expect(says(event, known)).toEqual({});
   });
 
   it("is used only with exit code 0", () => {

@@ -1,6 +1,7 @@
 import { boundText } from "../lib/index.ts";
 import type { HookOutcome, HookRun } from "../ports/index.ts";
 import type { Effect, HookAnswer, HookEvent, HookSource, JsonObject, JsonValue } from "../protocol/index.ts";
+import { mistakenText, mistakenValue } from "./output-mistakes.ts";
 
 /** Maximum length of text from a hook that is shown to the model or the user. */
 const LONGEST_TEXT = 10_000;
@@ -39,8 +40,20 @@ function readOutput(event: HookEvent, stdout: string, name: string): HookAnswer 
   const text = stdout.trim();
   const value = text.startsWith("{") ? parsed(text) : undefined;
   if (value !== undefined) return readObject(event, value, name);
-  return text !== "" && readsPlainText.has(event) ? { context: bounded(text) } : {};
+  const mistake = decides.has(event) ? mistakenText(text) : undefined;
+  const context = text !== "" && readsPlainText.has(event) ? bounded(text) : undefined;
+  if (mistake === undefined) return context === undefined ? {} : { context };
+  const notice = `${capital(name)} returned ${mistake}${judgesCalls.has(event) ? COUNTS_AS_DENY : ""}. Print one JSON object and nothing else.`;
+  return judgesCalls.has(event) ? { decision: "deny", reason: notice, notice } : { context, notice };
 }
+
+const COUNTS_AS_DENY = ", which counts as deny";
+
+/** Events whose hooks decide whether a call is made. */
+const judgesCalls: ReadonlySet<HookEvent> = new Set(["PreToolUse", "PermissionRequest"]);
+
+/** Events whose hooks decide something. */
+const decides: ReadonlySet<HookEvent> = new Set([...judgesCalls, "PostToolUse", "Stop", "UserPromptSubmit"]);
 
 /** Events for which output that is not JSON becomes context for the model. */
 const readsPlainText: ReadonlySet<HookEvent> = new Set(["SessionStart", "UserPromptSubmit", "SubagentStart"]);
@@ -57,12 +70,15 @@ function readObject(event: HookEvent, value: JsonObject, name: string): HookAnsw
   const isLost = input !== undefined && !isObject(input);
   // The hook wanted to change the call, so the call must not run as the model wrote it.
   if (isLost) decisions.push("deny");
+  const mistake = mistakenValue(value);
+  if (mistake !== undefined && judgesCalls.has(event)) decisions.push("deny");
   const decision = strictest(decisions);
   const problems = [
     ...(unknown === undefined
       ? []
       : [`the unknown decision ${short(unknown)}, which counts as deny. Use allow, deny, ask or defer.`]),
     ...(isLost ? [`${short(input)} as updatedInput, which counts as deny. It must be an object.`] : []),
+    ...(mistake === undefined ? [] : [`${mistake}${judgesCalls.has(event) ? COUNTS_AS_DENY : ""}.`]),
   ];
   const problem = joined(problems.map((each) => `${capital(name)} returned ${each}`));
   const reason =

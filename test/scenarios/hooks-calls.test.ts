@@ -40,6 +40,18 @@ describe("a hook before a call", () => {
     expect(walked.updates).toContainEqual(expect.objectContaining({ type: "notice.raised", code: "hook" }));
   });
 
+  it.each([
+    ["comes after other text", `echo checking...; ${says({ decision: "deny" })}`, /looks like JSON/],
+    ["is cut off", `echo '{"decision":"deny", oops'`, /looks like JSON/],
+    ["has a misspelled key", says({ Decision: "deny" }), /unknown key "Decision" instead of "decision"/],
+  ])("blocks the call and tells everyone if its output %s", async (_, command, why) => {
+    const walked = await walk(once(read), { settings: hooks("PreToolUse", command) });
+    expect(told(walked)).toMatch(why);
+    expect(walked.result.facts.denied).toMatchObject([{ tool: "Read" }]);
+    const said = expect.objectContaining({ type: "notice.raised", code: "hook", message: expect.stringMatching(why) });
+    expect(walked.updates).toContainEqual(said);
+  });
+
   it("allows calls that no rule decides", async () => {
     const walked = await walk(once(write()), { settings: hooks("PreToolUse", says({ decision: "allow" })) });
     expect(made(walked)).toBe("made");
