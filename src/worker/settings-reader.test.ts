@@ -52,7 +52,10 @@ it("notices that a file to which a link points is created", async () => {
   const { top, common } = createPlace();
   symlinkSync(join(top, "elsewhere.json"), join(common.home, "settings.json"));
   const read = createSettingsReader(common);
-  const isKept = (): boolean => read({ trust: true }) === read({ trust: true });
+  const isKept = (): boolean => {
+    const settings = read({ trust: true });
+    return settings === read({ trust: true });
+  };
   await expect.poll(isKept).toBe(true);
   writeFileSync(join(top, "elsewhere.json"), contents[0] ?? "");
   expect(read({ trust: true })).toEqual(readProjectSettings({ ...common, trust: true }));
