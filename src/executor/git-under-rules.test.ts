@@ -66,8 +66,10 @@ async function run(command: string, allow: readonly string[], { scope = "user", 
     unattended: true,
   };
   const call = { callId: "c1", name: "Bash", inputJson: JSON.stringify({ command }) };
-  const { outcome } = await executor.execute({ agentId: "main", call, policy }, () => {}, new AbortController().signal);
-  return { outcome, hasRun: existsSync(join(top, "canary")) };
+  const request = { agentId: "main", call, policy };
+  const { outcome, content } = await executor.execute(request, () => {}, new AbortController().signal);
+  const ran = { outcome, hasRun: existsSync(join(top, "canary")) };
+  return outcome === "error" ? { ...ran, text: textOf(content) } : ran;
 }
 
 describe("a git command that only reads runs no programs from the repository, even if a rule allows it", () => {
