@@ -4,7 +4,7 @@ import { tmpdir } from "node:os";
 import { join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ToolExecutor } from "../ports/index.ts";
-import type { Policy, PolicyLayer, Rule, RuleScope } from "../protocol/index.ts";
+import { type Policy, type PolicyLayer, type Rule, type RuleScope, textOf } from "../protocol/index.ts";
 import { createWorkerTools } from "../tools/index.ts";
 import { createLocalWorkspace } from "../workspace/index.ts";
 import { createExecutor } from "./index.ts";
