@@ -2,8 +2,8 @@
 // `node scripts/update-models.mjs FILE [--add PROVIDER/MODEL]... [--check]`.
 //   --add     also add this model from the file
 //   --check   write nothing; fail if the table would change
-// The file has no column for the smallest prompt that is cached, and our notes are our own: both are kept, as are models
-// and values that the file lacks. Aliases and retired models are not touched.
+// The file has no column for the smallest prompt that is cached or the kind of thinking, and our notes are our own: these
+// are kept, as are models and values that the file lacks. Aliases and retired models are not touched.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -49,9 +49,9 @@ function readCatalog(file) {
 
 function parseRow(line) {
   const [cells, note = ""] = line.split(" # ");
-  const [name, window, output, minimum, efforts, can, input, ...rest] = cells.trim().split(/ {2,}/);
+  const [name, window, output, minimum, efforts, thinking, can, input, ...rest] = cells.trim().split(/ {2,}/);
   const [out, read, write, long] = rest;
-  return { name, window, output, minimum, efforts, can, input, out, read, write, long, note };
+  return { name, window, output, minimum, efforts, thinking, can, input, out, read, write, long, note };
 }
 
 function render(all) {
@@ -75,13 +75,14 @@ function addRow(name) {
   const place = rows.findIndex((row) => row.name.startsWith(provider));
   if (place === -1)
     stop(`The table has no models of ${provider.slice(0, -1)}, and Retinue does not know this provider.`);
-  const minimum = rows[place].minimum;
-  const note = "The smallest prompt that is cached is a guess.";
-  rows.splice(place, 0, { name, ...empty(), minimum, note });
+  const { minimum, thinking } = rows[place];
+  const note = "The smallest prompt that is cached and the kind of thinking are guesses.";
+  rows.splice(place, 0, { name, ...empty(), minimum, thinking, note });
 }
 
 function empty() {
-  return { window: "0", output: "0", minimum: "0", efforts: "-", can: "-", ...prices(["0", "0", "0", "0"]), long: "-" };
+  const unknown = { window: "0", output: "0", minimum: "0", efforts: "-", thinking: "none", can: "-" };
+  return { ...unknown, ...prices(["0", "0", "0", "0"]), long: "-" };
 }
 
 function prices([input, out, read, write]) {
@@ -106,6 +107,7 @@ function updateRow(row) {
     window: limit?.context ? count(limit.context) : row.window,
     output: limit?.output ? count(limit.output) : row.output,
     efforts: effortsOf(entry) ?? row.efforts,
+    thinking: entry.reasoning === false ? "none" : row.thinking,
     can: abilitiesOf(entry) ?? row.can,
     ...(cost ? pricesOf(cost, row) : {}),
   };
@@ -127,9 +129,9 @@ function effortsOf({ reasoning_options: options }) {
   return efforts.filter((level) => levels?.includes(level)).join(",") || "-";
 }
 
-function abilitiesOf({ modalities, reasoning, tool_call: tools }) {
+function abilitiesOf({ modalities, tool_call: tools }) {
   if (modalities?.input === undefined) return undefined;
-  const can = { images: modalities.input.includes("image"), thinking: reasoning, tools: tools?.supported ?? tools };
+  const can = { images: modalities.input.includes("image"), tools: tools?.supported ?? tools };
   return (
     Object.keys(can)
       .filter((ability) => can[ability])

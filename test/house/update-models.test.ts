@@ -38,7 +38,7 @@ function entryOf(provider: string, id: string) {
     id,
     release_date: "2026-09-01",
     tool_call: known.can.includes("tools"),
-    reasoning: known.can.includes("thinking"),
+    reasoning: known.thinking !== "none",
     modalities: { input: known.can.includes("images") ? ["text", "image", "pdf"] : ["text"], output: ["text"] },
     reasoning_options: [
       known.efforts.length > 0 ? { type: "effort", values: ["none", ...known.efforts] } : { type: "budget_tokens" },
@@ -90,7 +90,7 @@ describe("scripts/update-models.mjs", () => {
     expect(second.stdout.split("\n")).toEqual([
       "anthropic/claude-opus-5-5: window 1_000_000 → 2_000_000",
       "anthropic/claude-opus-5-5: output 128_000 → 64_000",
-      "anthropic/claude-opus-5-5: can images,thinking,tools → thinking,tools",
+      "anthropic/claude-opus-5-5: can images,tools → tools",
       "anthropic/claude-haiku-5-5: long prompts >100_000:0.5/2.5/0.05/0.625 → >200_000:0.4/2/0.04/0.5 >500_000:0.8/4/0.08/1",
       "openai/gpt-6.2-sol: output price 10 → 9",
       "openai/gpt-6.2-sol: long prompts >272_000:4/15/0.4/5 → >200_000:4/15/0.4/5",
@@ -132,6 +132,7 @@ describe("scripts/update-models.mjs", () => {
     const added = await update(catalog, "--add", "anthropic/claude-opus-6");
     expect(added.stdout).toContain("anthropic/claude-opus-6: input price 0 → 6");
     expect(await updated("anthropic", "claude-opus-6")).toMatchObject({
+      thinking: "always",
       window: 1_000_000,
       prices: { input: 6, output: 30, cacheRead: 6, cacheWrite: 6 },
     });

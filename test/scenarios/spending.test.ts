@@ -9,11 +9,16 @@ const bash = (command: string) => ({ name: "Bash", input: { command } });
 const free = { sandbox: "off" } as const;
 
 /** Runs a session over real HTTP, with a model that costs $3 (input) and $15 (output) per million tokens. */
-async function talk(script: ReplyFunction | readonly Reply[], options: SessionOptions, at: Place = newPlace()) {
+async function talk(
+  script: ReplyFunction | readonly Reply[],
+  options: SessionOptions,
+  at: Place = newPlace(),
+  prompt = "MAIN: do it.",
+) {
   const server = await createApiServer({ script });
   const environment = { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url, PATH: process.env["PATH"] };
   const session = await openSession({ ...at, model: "claude-sonnet-4-5", ...options, environment });
-  const run = session.prompt("MAIN: do it.");
+  const run = session.prompt(prompt);
   const updates: RunUpdate[] = [];
   for await (const update of run) updates.push(update);
   const result = await run.result;
@@ -212,4 +217,38 @@ it("a long prompt that is interrupted before the provider reports its usage is c
   expect(reason).toBe("interrupted");
   expect(costUsd).toBeGreaterThan((2 * 105_000 * 0.5) / 1e6);
   expect(costUsd).toBeLessThan((2 * 106_000 * 0.5) / 1e6);
+});
+
+describe("a budget in dollars for a model whose long prompts cost more", () => {
+  const words = (tokens: number): string => "word ".repeat(tokens);
+  const model = "claude-haiku-5-5";
+
+  it("refuses a first request that fits only at the prices of short prompts", async () => {
+    // As a short prompt, 120,000 tokens would cost at most $0.05. They cost $0.06 even without a response.
+    const run = (tokens: number) =>
+      talk(
+        [{ content: "Done." }],
+        { model, settings: { budget: { usd: 0.055 } } },
+        newPlace(),
+        `MAIN: ${words(tokens)}`,
+      );
+    const long = await run(120_000);
+    expect(long.result).toMatchObject({ outcome: "incomplete", reason: "budget", costUsd: 0 });
+    expect(long.server.requests).toHaveLength(0);
+    expect((await run(20_000)).result).toMatchObject({ outcome: "succeeded" });
+  });
+
+  it("refuses the next request after a resume, because the conversation is already long", async () => {
+    const usage = { inputTokens: 105_000, outputTokens: 10, cacheReadTokens: 0, cacheWriteTokens: 0 };
+    const first = await talk([{ content: "Done.", usage }], { model, settings: { budget: { usd: 1 } } });
+    expect(first.result.costUsd).toBeCloseTo((105_000 * 0.5 + 10 * 2.5) / 1e6, 9);
+    const { home, cwd, sessionId } = first;
+    const again = (usd: number) =>
+      talk([{ content: "Done.", usage }], { model, resume: sessionId, settings: { budget: { usd } } }, { home, cwd });
+    // Another request costs at least $0.0525, and would cost at most $0.03 at the prices of short prompts.
+    const refused = await again(0.0926);
+    expect(refused.result).toMatchObject({ outcome: "incomplete", reason: "budget" });
+    expect(refused.server.requests).toHaveLength(0);
+    expect((await again(0.2)).result).toMatchObject({ outcome: "succeeded" });
+  });
 });

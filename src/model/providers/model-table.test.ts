@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import type { Effort, TokenPrices } from "../../protocol/index.ts";
+import type { Effort, Prices, TokenPrices } from "../../protocol/index.ts";
 import {
   aliases,
   aliasOf,
@@ -35,11 +35,14 @@ describe("the model table", () => {
   it("has a valid line for every model", () => {
     expect(namesIn(models)).toEqual(all.map(({ provider, model }) => `${provider}/${model}`));
     for (const each of all) {
-      const { window, maxOutputTokens, cacheMinimumTokens, prices, can, ...found } = known(each);
+      const { window, maxOutputTokens, cacheMinimumTokens, prices, thinking, can, ...found } = known(each);
       expect(Number.isInteger(window) && Number.isInteger(maxOutputTokens)).toBe(true);
       expect(maxOutputTokens).toBeLessThan(window);
       expect(cacheMinimumTokens).toBeGreaterThanOrEqual(512);
-      expect(can.length > 0 && can.every((ability) => ["images", "thinking", "tools"].includes(ability))).toBe(true);
+      expect(can.length > 0 && can.every((ability) => ["images", "tools"].includes(ability))).toBe(true);
+      expect(["always", "adaptive", "effort", "budget", "none"]).toContain(thinking);
+      // Only the budget of tokens says how much a model without effort levels thinks.
+      expect(found.efforts.length > 0 || ["budget", "none"].includes(thinking)).toBe(true);
       expect(found.efforts).toEqual(efforts.filter((effort) => found.efforts.includes(effort)));
       const { longPrompts = [], ...short } = prices;
       const bands = [{ above: 0, ...short }, ...longPrompts];
@@ -96,4 +99,46 @@ describe("the model table", () => {
     }
     expect([isInTable("model"), isInTable("")]).toEqual([false, false]);
   });
+});
+
+/** What providers have published, as of November 2026: prices, window and kind of thinking. */
+const published: readonly [string, Prices, number, string][] = [
+  ["anthropic/claude-fable-5-2", price(8, 40, 0.2), 1_000_000, "always"],
+  ["anthropic/claude-fable-5-1", price(10, 50, 0.25), 1_000_000, "always"],
+  ["anthropic/claude-opus-5-5", price(4, 20, 0.2), 1_000_000, "always"],
+  ["anthropic/claude-sonnet-5-5", price(2, 10, 0.1), 1_000_000, "always"],
+  [
+    "anthropic/claude-haiku-5-5",
+    { ...price(0.1, 0.5, 0.01), longPrompts: [{ above: 100_000, ...price(0.5, 2.5, 0.05) }] },
+    1_000_000,
+    "adaptive",
+  ],
+  ["anthropic/claude-haiku-4-5", price(1, 5, 0.1), 200_000, "budget"],
+  ["openai/gpt-6.2-astra", gpt(8, 40, 0.4), 1_050_000, "always"],
+  ["openai/gpt-6.1-sol", gpt(2, 10, 0.1), 1_050_000, "always"],
+  ["openai/gpt-6-luna", gpt(0.1, 0.5, 0.01), 1_050_000, "effort"],
+];
+
+function price(input: number, output: number, cacheRead: number): TokenPrices {
+  return { input, output, cacheRead, cacheWrite: input * 1.25 };
+}
+
+/** Above 272,000 tokens, input and cache cost twice as much, and output one and a half times as much. */
+function gpt(input: number, output: number, cacheRead: number): Prices {
+  const long = price(2 * input, 1.5 * output, 2 * cacheRead);
+  return { ...price(input, output, cacheRead), longPrompts: [{ above: 272_000, ...long }] };
+}
+
+it.each(published)("the line of %s contains what its provider has published", (name, prices, window, thinking) => {
+  const [provider = "", model = ""] = name.split("/");
+  expect(known({ provider, model })).toMatchObject({ prices, window, thinking, maxOutputTokens: expect.any(Number) });
+});
+
+it("the whole GPT-6 family costs more above 272,000 tokens", () => {
+  const family = modelsOfTable("openai").filter((model) => /^gpt-6/.test(model));
+  expect(family.length).toBeGreaterThan(5);
+  for (const model of family) {
+    const { input, output, cacheRead } = known({ provider: "openai", model }).prices;
+    expect(known({ provider: "openai", model }).prices).toEqual(gpt(input, output, cacheRead));
+  }
 });
