@@ -19,7 +19,7 @@ import type { Failure } from "./transport/failure.ts";
 export interface WireModelOptions {
   readonly provider: ResolvedProvider;
   readonly model: string;
-  /** Limiter for the provider, shared by the whole process. */
+  /** Limiter for the provider, key and model, shared by the whole process. */
   readonly limiter: Limiter;
   readonly clock: Clock;
   readonly random?: () => number;

@@ -1,3 +1,4 @@
+import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
 import { describeError, isRecord, UserError } from "../../lib/index.ts";
 import {
@@ -193,16 +194,26 @@ function createChosen({ settings, origins, environment, flags, clock }: ModelOpt
     return { model: createOfflineModel(), requested: flags.model ?? null, reason: "offline", notice: choice.notice };
   }
   const { provider, model, reason, requested, notice } = choice;
-  const wire = { provider, model, limiter: limiterOf(provider, clock), clock, idleMs: connectionSilenceMs(settings) };
+  const wire = {
+    provider,
+    model,
+    limiter: limiterOf(provider, model, clock),
+    clock,
+    idleMs: connectionSilenceMs(settings),
+  };
   const search = provider.name === "anthropic" ? createAnthropicSearch(wire) : undefined;
   return { model: createWireModel(wire), requested, reason, provider, search, notice };
 }
 
 const limiters = new Map<string, Limiter>();
 
-/** Returns a provider's limiter. The whole process shares one limiter per provider. */
-function limiterOf({ name, baseUrl }: ResolvedProvider, clock: Clock): Limiter {
-  const key = `${name} ${baseUrl}`;
+/**
+ * Returns the limiter for a model. The whole process shares one limiter for each provider, key and model, because
+ * providers limit models separately.
+ */
+function limiterOf({ name, baseUrl, secretHeaders }: ResolvedProvider, model: string, clock: Clock): Limiter {
+  const credentials = createHash("sha256").update(JSON.stringify(secretHeaders())).digest("hex");
+  const key = [name, baseUrl, model, credentials].join(" ");
   const known = limiters.get(key);
   if (known) return known;
   const made = createLimiter({ clock });

@@ -5,7 +5,7 @@ import { createLearnedCapacity } from "./learned-capacity.ts";
 import { createLearnedRate } from "./learned-rate.ts";
 
 /**
- * Decides when this process may send its requests to one provider. The limiter begins without a limit and learns from
+ * Decides when this process may send its requests to one model with one key. The limiter begins without a limit and learns from
  * how the provider pushes back:
  *
  * - Each failed request waits for its own delay; after that, requests are sent in the order they arrived.
