@@ -10,7 +10,7 @@ export { type ForkedAgent, type ForkRequest, forkAgent } from "./resolve/fork-ag
 export { chooseEffort } from "./resolve/model-parameters.ts";
 export type { AgentOptions, AgentRequest, AgentResolution, ResolvedAgent } from "./resolve/resolution.ts";
 export { resolveAgent } from "./resolve/resolve-agent.ts";
-export { judgeAgent, resolveSubagent, type SubagentRequest } from "./resolve/resolve-subagent.ts";
+export { judgeAgent, limitsModels, resolveSubagent, type SubagentRequest } from "./resolve/resolve-subagent.ts";
 export { declareTool } from "./tools/declare-tool.ts";
 export { listedTools, toolsText } from "./tools/listed-tools.ts";
 export type { AgentMemory } from "./tools/memory-tools.ts";

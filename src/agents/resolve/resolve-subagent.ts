@@ -88,6 +88,12 @@ export function judgeAgent(
   });
 }
 
+/** Returns whether a rule such as `Agent(model:opus)` applies to an agent. */
+export function limitsModels({ rules, layers = [], limits }: Policy): boolean {
+  const all = [...rules, ...layers.flatMap((layer) => layer.rules)];
+  return all.some(({ text }) => text.includes("model:")) || (limits !== undefined && limitsModels(limits));
+}
+
 /**
  * Adds a layer that denies Task if the pool does not contain Task, so that no agent below this one can delegate either.
  */

@@ -1,4 +1,4 @@
-import type { ResolvedAgent } from "../../agents/index.ts";
+import { limitsModels, type ResolvedAgent } from "../../agents/index.ts";
 import { createId, newAgentId, newRunId } from "../../lib/index.ts";
 import { findCall, type LoopState } from "../../loop/index.ts";
 import type { Journal } from "../../ports/index.ts";
@@ -59,12 +59,6 @@ export interface DispatcherOptions {
   readonly recall?: Recall | undefined;
   /** Returns the main agent for use as the parent of subagents that are resumed while it has no run in progress. */
   readonly idleMain: () => LiveAgent;
-}
-
-/** Returns whether a rule such as `Agent(model:opus)` applies to an agent. */
-function limitsModels({ rules, layers = [], limits }: Policy): boolean {
-  const all = [...rules, ...layers.flatMap((layer) => layer.rules)];
-  return all.some(({ text }) => text.includes("model:")) || (limits !== undefined && limitsModels(limits));
 }
 
 type AgentAccess = Extract<Access, { readonly kind: "agent" }>;

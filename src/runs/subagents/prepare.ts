@@ -3,6 +3,7 @@ import {
   type AgentResolution,
   forkAgent,
   judgeAgent,
+  limitsModels,
   type ResolvedAgent,
   resolveSubagent,
   type SubagentRequest,
@@ -134,8 +135,8 @@ async function prepareDefined(
   const { definition } = found;
   const { policy } = parent.agent;
   const chosen = modelFor(request, definition, ports);
-  const models = ports.namesOfModel(chosen.model.describe());
-  const denial = agentDenial(definition, request.by === "program" ? policyForProgram(policy) : policy, models);
+  const judged = request.by === "program" ? policyForProgram(policy) : policy;
+  const denial = agentDenial(definition, { policy: judged, model: chosen.model, ports });
   if (denial !== undefined) return refuse(denial);
   const background = ports.mayBackground && (terms.background || definition.background === true);
   const isolated = (spec.isolation ?? definition.isolation) !== undefined;
@@ -240,8 +241,8 @@ function prepareFork(
   ports: SubagentPorts,
 ): PreparedAgent | Refusal {
   const { subagents = {} } = ports.settings;
-  const models = ports.namesOfModel(parent.services.model.describe());
-  const denial = agentDenial({ name: FORK_TYPE }, parent.agent.policy, models);
+  const { policy } = parent.agent;
+  const denial = agentDenial({ name: FORK_TYPE }, { policy, model: parent.services.model, ports });
   if (denial !== undefined) return refuse(denial);
   // If a user is present, forks work in the background, so that the user can keep talking to the parent.
   const background = ports.mayBackground && (terms.background || ports.interactive);
@@ -407,9 +408,9 @@ export function withInstructions(agent: ResolvedAgent, connections: readonly Mcp
  */
 function agentDenial(
   { name }: Pick<AgentDefinition, "name">,
-  policy: Policy,
-  models: readonly string[],
+  { policy, model, ports }: { readonly policy: Policy; readonly model: Model; readonly ports: SubagentPorts },
 ): string | undefined {
+  const models = limitsModels(policy) ? ports.namesOfModel(model.describe()) : [];
   const { effect, scope, rule } = judgeAgent(name, policy, models);
   return effect === "deny" ? `Agent "${name}" can't be used here: the ${scope} rule ${rule} denies it.` : undefined;
 }
