@@ -493,7 +493,7 @@ describe("the difference between two requests", () => {
   const cases: [Partial<Head>, string][] = [
     [{ model: "m-2" }, "tools_model_thinking"],
     [{ tools: [] }, "tools_model_thinking"],
-    [{ thinking: { budgetTokens: 2000 } }, "tools_model_thinking"],
+    [{ thinking: "adaptive" }, "tools_model_thinking"],
     [{ system: "You are terse." }, "system"],
     [{ systemContext: "darwin" }, "system_context"],
     [{ userContext: "Be brief." }, "user_context"],

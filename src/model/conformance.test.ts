@@ -20,7 +20,7 @@ const result = (callId: string, said: string, isError = false): UserBlock => ({
 function headOf(dialect: Dialect): Head {
   const inputSchema = { type: "object", properties: { path: { type: "string" } } };
   const tools = ["Read", "LS"].map((name) => ({ name, description: `${name}. `.repeat(400), inputSchema }));
-  const provider = { provider: dialect, model: models[dialect], dialect };
+  const provider = { provider: dialect, model: models[dialect], dialect, thinking: "adaptive" as const };
   return { ...provider, tools, system: "Be brief.", systemContext: "linux", userContext: "" };
 }
 
@@ -214,6 +214,19 @@ describe.each(dialects)("a conversation over the %s dialect", (dialect) => {
     expect(asked).toEqual(dialect === "responses" ? [true, false, false] : [false, false]);
     expect(calls.map(({ outcome }) => outcome.ok)).toEqual([dialect === "responses", true]);
     expect(sent(server, 2)).not.toContain("summary");
+  });
+
+  it("asks for thinking no more once a gateway has refused it", async () => {
+    const message = "thinking.display: Extra inputs are not permitted";
+    const fault: Fault = { kind: "status", status: 400, message };
+    const server = await serve({ script: [{ reply: { content: "Yes." }, faults: [fault], times: "always" }] });
+    const prompt = new Chain(headOf(dialect));
+    prompt.append({ role: "user", content: [text("Well?")] });
+    const caller = callerFor(server.url, dialect, { model: models[dialect] });
+    const calls = [await caller.call({ prompt: prompt.request() }), await caller.call({ prompt: prompt.request() })];
+    const asked = server.requests.map(({ rawBody }) => rawBody.includes('"display":"summarized"'));
+    expect(asked).toEqual(dialect === "anthropic" ? [true, false, false] : [false, false]);
+    expect(calls.map(({ outcome }) => outcome.ok)).toEqual([dialect === "anthropic", true]);
   });
 
   it("can ask for an answer that matches a schema", async () => {

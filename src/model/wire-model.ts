@@ -180,15 +180,25 @@ interface SendOptions extends Pick<AttemptOptions, "onSent" | "onTaken"> {
 const modelsWithoutSchemas = new Set<string>();
 const modelsWithoutSummaries = new Set<string>();
 
+const refusedReasoning = /reasoning[ _.]summar/i;
+const refusedDisplay = /\badaptive\b|thinking\.display|thinking: extra inputs|unknown[^.]*\b(thinking|display)\b/i;
+
 /**
  * Decides whether a request asks the provider to enforce the schema of the answer, which not all servers and models can
- * do, and for summaries of the reasoning, which OpenAI refuses to organizations that it has not verified.
+ * do, and for summaries of the thinking, which OpenAI refuses to organizations that it has not verified, and some
+ * gateways to every client.
  */
-function createFallback({ url, info, options }: Wire, { answerSchema }: ModelRequest) {
+function createFallback({ url, info, options }: Wire, { answerSchema, prompt }: ModelRequest) {
   const name = `${url.href} ${info.model}`;
   let schema = answerSchema && !modelsWithoutSchemas.has(name) ? enforceableSchema(answerSchema) : undefined;
   let wasRefused = false;
-  const mayAsk = options.provider.dialect === "responses";
+  const { dialect } = options.provider;
+  const refusedSummaries =
+    dialect === "responses"
+      ? refusedReasoning
+      : dialect === "anthropic" && prompt.head.thinking
+        ? refusedDisplay
+        : undefined;
   return {
     current: (): BodyOptions => ({
       answerSchema: schema,
@@ -200,7 +210,7 @@ function createFallback({ url, info, options }: Wire, { answerSchema }: ModelReq
      */
     isRefused({ error }: Failure): boolean {
       if (error.code !== "bad_request" && error.code !== "unsupported") return false;
-      if (mayAsk && !modelsWithoutSummaries.has(name) && /reasoning[ _.]summar/i.test(error.message)) {
+      if (!modelsWithoutSummaries.has(name) && refusedSummaries?.test(error.message)) {
         modelsWithoutSummaries.add(name);
         return true;
       }

@@ -29,6 +29,11 @@ export interface ModelDescription {
   readonly cacheMinimumTokens?: number | undefined;
   /** Supported effort levels, lowest first. If absent, they are unknown, and the requested level is sent unchanged. */
   readonly efforts?: readonly Effort[] | undefined;
+  /**
+   * Set if the model decides how much to think and can return summaries of its thinking. Requests in the `anthropic`
+   * dialect then ask for both.
+   */
+  readonly thinking?: "adaptive" | undefined;
   /** Set if the model accepts no effort level in requests with tools. */
   readonly noEffortWithTools?: boolean | undefined;
 }
@@ -45,7 +50,7 @@ export interface Prompt {
 export interface BodyOptions {
   /** Schema that the provider is asked to enforce for the text of its response. */
   readonly answerSchema?: JsonSchema | undefined;
-  /** Set to ask for no summaries of the model's reasoning. Only the `responses` dialect asks for them. */
+  /** Set to ask for no summaries of the model's thinking. */
   readonly withoutSummaries?: true | undefined;
 }
 

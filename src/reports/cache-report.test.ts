@@ -26,7 +26,7 @@ describe("the explanation of cache misses", () => {
       "tools_model_thinking",
     ],
     [{ model: "m-2" }, "tools_model_thinking"],
-    [{ thinking: { budgetTokens: 2_000 } }, "tools_model_thinking"],
+    [{ thinking: "adaptive" }, "tools_model_thinking"],
     [{ system: "You are terse." }, "system"],
     [{ systemContext: "Platform: darwin" }, "system_context"],
     [{ userContext: "Answer at length." }, "user_context"],

@@ -32,6 +32,36 @@ it.each([
   expect(server.requests.map(({ status }) => status)).toEqual([200, 400, 200, 200]);
 });
 
+it("a model's thinking between its calls is shown, and later requests contain it unchanged", async () => {
+  const place = createPlace();
+  const thinking = "First I look at the files.";
+  const script = [{ content: [{ thinking }, { tool: "LS", input: { path: "." } }] }, { content: "Done." }];
+  for (const name of ["claude-opus-5-5", "claude-sonnet-5-5", "claude-haiku-5-5"]) {
+    const server = await serve(script);
+    const ran = await retinue(["-p", "Look", "--output-format", "stream-json", "--model", name], { ...place, server });
+    expect(ran).toMatchObject({ code: 0 });
+    server.assertDone();
+    const [first] = jsonLines(ran).filter(({ type }) => type === "assistant");
+    expect(first).toMatchObject({ message: { content: [{ type: "thinking", thinking }, { type: "tool_use" }] } });
+    const shown = await retinue(["sessions", "show", `${resultOf(ran).session_id}/main`], place);
+    expect(shown.stdout).toContain(thinking);
+  }
+});
+
+it("an effort that the model does not support is replaced or left out, with a notice", async () => {
+  const place = createPlace();
+  for (const [name, sent, notice] of [
+    ["claude-opus-4-6", "high", 'does not support effort "xhigh"; using "high" instead'],
+    ["claude-sonnet-4-5", undefined, 'does not support effort: "xhigh" is omitted'],
+  ] as const) {
+    const server = await serve([{ content: "Done." }]);
+    const ran = await retinue(["-p", "Look", "--effort", "xhigh", "--model", name], { ...place, server });
+    expect(ran).toMatchObject({ code: 0, stderr: expect.stringContaining(notice) });
+    const [config] = server.requests.map(({ body }) => (body as { output_config?: unknown }).output_config);
+    expect(config).toEqual(sent && { effort: sent });
+  }
+});
+
 /** Changes text in a transcript, so that the conversation differs from what was sent. */
 function editTranscript({ home }: Place, id: string, from: string, to: string): void {
   const [project = ""] = readdirSync(join(home, "projects"));

@@ -84,6 +84,7 @@ function headOf(request: AgentRequest, { definition, tools, limits, writable, ef
     model: model.model,
     dialect: model.dialect,
     maxTokensField,
+    thinking: model.thinking,
     effort,
     cacheLifetime: cacheLifetime === "1h" && model.dialect === "anthropic" ? cacheLifetime : undefined,
     tools,

@@ -1,5 +1,6 @@
 import {
   type AgentLiveEvent,
+  type AssistantBlock,
   addUsage,
   type CallId,
   callsOf,
@@ -242,7 +243,9 @@ function startRun(agent: AgentView, line: Line & EventOf<"run.started">): AgentV
 const MAX_LAST_TEXT = 400;
 
 function endResponse(agent: AgentView, line: Line & EventOf<"model.ended">, calls: readonly CallItem[]): AgentView {
-  const text = textOf(line.message.content).trim();
+  const { content } = line.message;
+  // Some models say what they are about to do only in their thinking.
+  const text = textOf(content).trim() || lastThought(content);
   return {
     ...agent,
     ...spend(agent, paidUsage(line), line.costUsd),
@@ -254,6 +257,11 @@ function endResponse(agent: AgentView, line: Line & EventOf<"model.ended">, call
     reserved: undefined,
     draft: undefined,
   };
+}
+
+function lastThought(content: readonly AssistantBlock[]): string {
+  const block = content.findLast(({ type }) => type === "thinking");
+  return block?.type === "thinking" ? block.text.trim() : "";
 }
 
 function spend(

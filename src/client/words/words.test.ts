@@ -74,6 +74,13 @@ describe("an agent's activity", () => {
     ];
     expect(steps.map(([, events]) => activityWords(agentAfter(events)))).toEqual(steps.map(([words]) => words));
     expect(lastLineOf(agentAfter([started(), asked, live("text.delta")]))).toBe("The last line");
+    expect(lastLineOf(agentAfter([started(), asked, live("thinking.delta")]))).toBe("The last line");
+    const origin = { provider: "p", model: "m" };
+    const thought = {
+      ...answered(""),
+      message: { role: "assistant", content: [{ type: "thinking", text: "Two.", origin }] },
+    };
+    expect(lastLineOf(agentAfter([started(), asked, thought as DurableEvent]))).toBe("Two.");
   });
 
   it("says which call is waiting for approval, and how many agents the agent is waiting for", () => {

@@ -109,10 +109,10 @@ export function activityWords(agent: AgentView): string {
   return stepWords(agent);
 }
 
-/** Returns the last line that an agent has written; may be empty. */
+/** Returns the last line that an agent has written or thought; may be empty. */
 export function lastLineOf({ draft, lastText }: AgentView): string {
-  const part = draft?.parts.findLast(({ kind }) => kind === "text");
-  const text = part?.kind === "text" ? part.text : lastText;
+  const part = draft?.parts.findLast(({ kind }) => kind !== "call");
+  const text = part === undefined || part.kind === "call" ? lastText : part.text;
   return oneLine(text.trimEnd().split("\n").at(-1) ?? "");
 }
 

@@ -31,7 +31,8 @@ export const anthropicSerializer: Serializer = {
 
 function anthropicHead(head: RequestHead): HeadText {
   let text = `{"model":${JSON.stringify(head.model)},"stream":true`;
-  if (head.thinking) text += `,"thinking":{"type":"enabled","budget_tokens":${head.thinking.budgetTokens}}`;
+  // Without `display`, current models return no text with their thinking.
+  if (head.thinking && !head.withoutSummaries) text += ',"thinking":{"type":"adaptive","display":"summarized"}';
   if (head.effort || head.answerSchema) text += `,"output_config":${JSON.stringify(outputConfig(head))}`;
   const shared = sharedCounts(head.tools);
   const toolMarks: number[] = [];

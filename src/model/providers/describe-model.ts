@@ -30,9 +30,16 @@ export function describeModel(provider: ResolvedProvider, model: string): ModelD
     prices,
     cacheMinimumTokens: known?.cacheMinimumTokens,
     efforts: known?.efforts,
+    thinking: provider.dialect === "anthropic" ? adaptiveThinking(model) : undefined,
     // A gateway may handle a model with this name differently.
     noEffortWithTools: known !== undefined && provider.dialect === "openai" && takesToolsOnlyWithoutReasoning(model),
   };
+}
+
+/** Gateways that use Anthropic's format pass thinking on. A server that refuses it is asked again without it. */
+function adaptiveThinking(model: string): ModelDescription["thinking"] {
+  const { thinking = "none" } = knownModel("anthropic", knownId("anthropic", model)) ?? {};
+  return thinking === "always" || thinking === "adaptive" ? "adaptive" : undefined;
 }
 
 /** A model that users can choose. */

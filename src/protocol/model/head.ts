@@ -31,7 +31,8 @@ export interface Head {
    * itself is set per request.
    */
   readonly maxTokensField?: "max_tokens" | "max_completion_tokens" | undefined;
-  readonly thinking?: { readonly budgetTokens: number };
+  /** Set if the model is asked to think as much as it sees fit, and to return summaries of its thinking. */
+  readonly thinking?: "adaptive" | undefined;
   readonly effort?: Effort | undefined;
   /** Lifetime of cache entries. If absent, five minutes. Not part of the cache key. */
   readonly cacheLifetime?: CacheLifetime | undefined;

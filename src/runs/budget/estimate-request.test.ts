@@ -25,10 +25,10 @@ describe("the cost estimate for a request", () => {
   });
 
   it("includes a full-length response, and states the minimum length", () => {
-    const request = { inputTokens: 1_000, maxTokens: 32_000, thinkingTokens: 5_000 };
+    const request = { inputTokens: 1_000, maxTokens: 32_000 };
     expect(estimateRequest(request, model)).toMatchObject({
       tokens: 33_000,
-      answer: { tokens: 32_000, least: 6_024, usdPerToken: 0.00002 },
+      answer: { tokens: 32_000, least: 1_024, usdPerToken: 0.00002 },
     });
   });
 

@@ -19,8 +19,6 @@ export interface PlannedRequest {
   /** Upper bound on the request's input tokens. */
   readonly inputTokens: number;
   readonly maxTokens: number;
-  /** Tokens in the response that are reserved for thinking. */
-  readonly thinkingTokens?: number | undefined;
   readonly cacheLifetime?: CacheLifetime | undefined;
 }
 
@@ -38,8 +36,8 @@ const LENGTH_MARGIN = 0.1;
  * multiplies the cost of the whole request.
  */
 export function estimateRequest(request: PlannedRequest, { model, prices }: ModelDescription): RequestEstimate {
-  const { inputTokens, maxTokens, thinkingTokens = 0, cacheLifetime = "5m" } = request;
-  const least = Math.min(maxTokens, thinkingTokens + SHORTEST_ANSWER);
+  const { inputTokens, maxTokens, cacheLifetime = "5m" } = request;
+  const least = Math.min(maxTokens, SHORTEST_ANSWER);
   const tokens = inputTokens + maxTokens;
   if (!prices) return { tokens, model, inputTokens, answer: { tokens: maxTokens, least, usdPerToken: 0 } };
   const { input, output } = highestPrices(inputTokens * (1 + LENGTH_MARGIN), prices, cacheLifetime);

@@ -229,13 +229,11 @@ async function requestSummary(
   const { budget, model, clock } = services;
   const { head } = conversation;
   const description = model.describe();
-  const thinkingTokens = head.thinking?.budgetTokens ?? 0;
   const { context } = host.thread.state;
   const estimate = estimateRequest(
     {
       inputTokens: mostExpectedTokens(context, headSize(head), question),
-      maxTokens: Math.min(longestAnswer(description), SUMMARY_TOKENS + thinkingTokens),
-      thinkingTokens,
+      maxTokens: Math.min(longestAnswer(description), SUMMARY_TOKENS),
       cacheLifetime: head.cacheLifetime,
     },
     description,

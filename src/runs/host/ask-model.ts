@@ -32,9 +32,8 @@ export async function askModel(host: RunHost, turn: number): Promise<BudgetRefus
   const newTurn = userTurn(thread.state);
   const inputTokens = mostExpectedTokens(context, headSize(head), newTurn) + ADDED_TOKENS + schemaTokens;
   const promptTokens = Math.min(inputTokens, expectedTokens(context, headSize(head), newTurn));
-  const { thinking, cacheLifetime } = head;
-  const planned = { inputTokens, maxTokens: longestAnswer(description), cacheLifetime };
-  const estimate = estimateRequest({ ...planned, thinkingTokens: thinking?.budgetTokens }, description);
+  const { cacheLifetime } = head;
+  const estimate = estimateRequest({ inputTokens, maxTokens: longestAnswer(description), cacheLifetime }, description);
   const reservation = await whileDelayed(host, "budget", (onWait) =>
     budget.reserveInTurn(estimate, outlet.signal, onWait),
   );

@@ -160,6 +160,57 @@ describe("calls that have no result", () => {
   });
 });
 
+describe("thinking", () => {
+  const thought = "I look at the cart.\nThen at the tests.\nThen at the prices.\nThen at the rest.";
+  const origin = { provider: "anthropic", model: "claude-opus-5-5" };
+  const content = [
+    { type: "thinking", text: thought, origin },
+    { type: "text", text: "The cart is wrong." },
+  ];
+  const asked = line({ type: "model.requested", turn: 1 });
+  const live = (type: "thinking.delta" | "text.delta", text: string) => ({ type, turn: 1, text }) as const;
+  const updates = [
+    asked,
+    live("thinking.delta", thought),
+    live("text.delta", "The cart"),
+    live("text.delta", " is wrong."),
+    line({ ...answered(""), message: { role: "assistant", content } } as never),
+  ];
+  const folded = ["  ∴ I look at the cart.", "    Then at the tests.", "    … 2 more rows · Ctrl+O shows them"];
+
+  function play(events: readonly (typeof updates)[number][], isWhole = false) {
+    const printer = createConversationPrinter();
+    let view = foldSession(newSessionView(), { agentId: "main", event: line(started()) });
+    const rows: string[] = [];
+    const open: string[][] = [];
+    for (const event of events) {
+      view = foldSession(view, { agentId: "main", event });
+      const printed = printer.update(agentOf(view, "main")!, { columns: 60, rows: 12, isWhole });
+      rows.push(...texts(printed.rows).filter((row) => row !== ""));
+      open.push([...texts(printed.open)].filter((row) => row !== ""));
+    }
+    return { rows, open };
+  }
+
+  it("is folded, and shown before the text that follows it, whether or not it was seen live", () => {
+    expect(play(updates).rows).toEqual([...folded, "The cart is wrong."]);
+    expect(play([updates[4]!]).rows).toEqual([...folded, "The cart is wrong."]);
+    expect(play([updates[4]!], true).rows).toEqual([
+      "  ∴ I look at the cart.",
+      ...["Then at the tests.", "Then at the prices.", "Then at the rest."].map((row) => `    ${row}`),
+      "The cart is wrong.",
+    ]);
+  });
+
+  it("shows its newest rows while it is being written", () => {
+    expect(play(updates).open.slice(0, 3)).toEqual([
+      [],
+      ["    Then at the prices.", "    Then at the rest."],
+      ["The cart"],
+    ]);
+  });
+});
+
 describe("many agents that were interrupted", () => {
   it("are folded into one line, even if the session is resumed", () => {
     const calls = Array.from({ length: 300 }, (_, index) => ({

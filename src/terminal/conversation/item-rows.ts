@@ -55,6 +55,8 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
         kind: "text",
         rows: [...markdownRows(item.text, columns, codeColumns(options.columns)), ...(item.isCutOff ? [CUT_OFF] : [])],
       };
+    case "thinking":
+      return { kind: "note", rows: thinkingRows(item.text, options) };
     case "call":
       // A call shown in full is surrounded by blank rows, like a response.
       if (options.isWhole) return { kind: "text", rows: wholeCallRows(item, { ...options, columns }) };
@@ -124,6 +126,26 @@ function promptRows(item: Extract<Item, { kind: "prompt" }>, options: RowOptions
   const rows = lines.flatMap(rowsOf);
   if (isWhole || rows.length <= MAX_PROMPT_ROWS) return rows;
   return foldedRows(rows, plural(rows.length - 2 * PROMPT_END_ROWS, "more row"), rows);
+}
+
+/** Number of rows of thinking that are shown if it has more. */
+const MAX_THINKING_ROWS = 3;
+
+/** Returns the rows of a model's thinking, of which only the first ones are shown unless `isWhole` is set. */
+export function thinkingRows(text: string, { columns, isWhole, isPlain }: RowOptions): readonly Row[] {
+  const mark = span(isPlain ? "Thinking: " : "  ∴ ", "dim");
+  const blank = span(isPlain ? "" : "    ");
+  const lines = cleanLines(text.trim()).filter((line) => line.trim() !== "");
+  const rowsOf = (line: string, index: number): readonly Row[] =>
+    wrap([span(line, "dim")], {
+      columns: textColumns(columns),
+      first: [index === 0 ? mark : blank],
+      others: [blank],
+    });
+  const rows = lines.flatMap(rowsOf);
+  if (isWhole || rows.length <= MAX_THINKING_ROWS) return rows;
+  const hidden = plural(rows.length - MAX_THINKING_ROWS + 1, "more row");
+  return [...rows.slice(0, MAX_THINKING_ROWS - 1), [span(`    … ${hidden} · Ctrl+O shows them`, "dim")]];
 }
 
 function foldedRows(start: readonly Row[], hidden: string, end: readonly Row[]): readonly Row[] {

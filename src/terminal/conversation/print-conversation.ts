@@ -1,9 +1,17 @@
-import { type AgentView, type CallItem, elements, type Item } from "../../client/index.ts";
+import { type AgentView, type CallItem, type Draft, elements, type Item } from "../../client/index.ts";
 import { canonicalToolName } from "../../protocol/index.ts";
 import { type Row, span } from "../screen/row.ts";
 import { cleanLine } from "../screen/text.ts";
 import { isAsking, openCall } from "./call-rows.ts";
-import { codeColumns, isToldByEnd, type PrintedKind, printedItem, type RowOptions, textColumns } from "./item-rows.ts";
+import {
+  codeColumns,
+  isToldByEnd,
+  type PrintedKind,
+  printedItem,
+  type RowOptions,
+  textColumns,
+  thinkingRows,
+} from "./item-rows.ts";
 import { createTextStream, type Limits, type TextStream } from "./text-stream.ts";
 
 /** Prints an agent's conversation as it happens. Everything is printed once, in its final form. */
@@ -33,6 +41,8 @@ export function createConversationPrinter(): ConversationPrinter {
   let streams: TextStream[] = [];
   let turn = 0;
   let recorded = 0;
+  /** Thinking in that response that has been printed, because text followed it. */
+  let thoughts = "";
   /** Number of agents that were interrupted since something else was last printed. */
   let interrupted = 0;
 
@@ -68,6 +78,7 @@ export function createConversationPrinter(): ConversationPrinter {
       last = "text";
       return stream.finish(item.text, limitsOf(options));
     }
+    if (item.kind === "thinking" && item.turn === turn && thoughts.includes(item.text)) return [];
     const printed = printedItem(item, options);
     return printed === undefined ? [] : spaced(printed.kind, printed.rows);
   };
@@ -95,8 +106,10 @@ export function createConversationPrinter(): ConversationPrinter {
 
       const { draft } = agent;
       const texts = (draft?.parts ?? []).flatMap((part) => (part.kind === "text" ? [part.text] : []));
+      const newest = draft?.parts.at(-1);
+      const thinking = newest?.kind === "thinking" ? newestThoughts(newest.text, options) : [];
       if (draft === undefined || texts.length === 0) {
-        const open = openCalls(running, agent);
+        const open = thinking.length > 0 ? thinking : openCalls(running, agent);
         return { rows, open: open.length > 0 && last !== "call" ? [[], ...open] : open };
       }
       // A retried response starts from the beginning.
@@ -105,10 +118,22 @@ export function createConversationPrinter(): ConversationPrinter {
         turn = draft.turn;
         streams = [];
         recorded = 0;
+        thoughts = "";
       }
       const open: Row[] = [];
       const limits = limitsOf(options);
-      for (const [index, text] of texts.entries()) {
+      let index = -1;
+      for (const [place, part] of draft.parts.entries()) {
+        if (part.kind === "call") continue;
+        if (part.kind === "thinking") {
+          if (isWhole(draft, place) && !thoughts.includes(part.text)) {
+            rows.push(...spaced("note", thinkingRows(part.text, options)));
+            thoughts += part.text;
+          }
+          continue;
+        }
+        index += 1;
+        const { text } = part;
         const stream = streams[index] ?? createTextStream();
         streams[index] = stream;
         const isBegun = stream.printed !== "";
@@ -119,9 +144,24 @@ export function createConversationPrinter(): ConversationPrinter {
         const isFirst = stream.printed === "" && rest.length > 0;
         open.push(...(isFirst ? [[], ...rest] : rest));
       }
+      if (thinking.length > 0) open.push([], ...thinking);
       return { rows, open };
     },
   };
+}
+
+/** Returns whether the thinking at this place of a draft is complete, and text follows it. */
+function isWhole({ parts, isPartial, hasGaps }: Draft, place: number): boolean {
+  return !isPartial && !hasGaps && parts.slice(place).some(({ kind }) => kind === "text");
+}
+
+/** Number of characters of unfinished thinking from which rows are made, and number of these rows that are shown. */
+const NEWEST_THOUGHTS = 500;
+const NEWEST_ROWS = 2;
+
+function newestThoughts(text: string, options: PrintOptions): readonly Row[] {
+  const rows = thinkingRows(text.slice(-NEWEST_THOUGHTS), { ...options, isWhole: true });
+  return rows.slice(-NEWEST_ROWS);
 }
 
 /** Number of interrupted agents that are printed one by one. */

@@ -11,7 +11,14 @@ import {
 import { type AgentId, MAIN_AGENT } from "../../protocol/index.ts";
 import type { App, Drawing, Layer, Space } from "../app.ts";
 import { activitySpan, isAsking, openCall } from "../conversation/call-rows.ts";
-import { isToldByEnd, type PrintedKind, printedItem, textColumns, thousands } from "../conversation/item-rows.ts";
+import {
+  isToldByEnd,
+  type PrintedKind,
+  printedItem,
+  textColumns,
+  thinkingRows,
+  thousands,
+} from "../conversation/item-rows.ts";
 import { markdownRows } from "../conversation/markdown.ts";
 import { hintRow } from "../frame.ts";
 import type { Key } from "../screen/keys.ts";
@@ -96,6 +103,8 @@ export function openTranscript(app: App, first: AgentId, options: TranscriptOpti
     }
     const writing = agent.draft?.parts.findLast(({ kind }) => kind === "text");
     if (writing?.kind === "text") rows.push([], ...markdownRows(writing.text, textColumns(columns)));
+    const thinking = agent.draft?.parts.at(-1);
+    if (thinking?.kind === "thinking") rows.push([], ...thinkingRows(thinking.text, itemOptions));
     return rows;
   }
 

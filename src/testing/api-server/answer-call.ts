@@ -12,7 +12,7 @@ import { seededRandom } from "./seeded-random.ts";
 import type { ApiServerOptions, Fault, RecordedRequest, Reply, ScriptContext, Wire } from "./types.ts";
 import { rulesOf } from "./validate/model-rules.ts";
 import { readReasoning, reasons } from "./validate/reasoning.ts";
-import { controlsBinding, createThinkingLedger, readThinking } from "./validate/thinking.ts";
+import { controlsBinding, createThinkingLedger, readThinking, showsThinking } from "./validate/thinking.ts";
 import { validateRequest } from "./validate/validate-request.ts";
 import { errorAnswer, faultAnswer } from "./wire/error-answer.ts";
 
@@ -92,6 +92,7 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
         salt: saltOf(request),
         usage: usageOf(request),
         thinks: thinks(request),
+        hidesThinking: wire === "anthropic" && validates && !showsThinking(request.body),
         prefix: () => (wire === "responses" ? readReasoning : readThinking)(request.body, ledger).prefix,
         transformations: transformationsOf(request),
       });

@@ -27,6 +27,7 @@ export type RenderContext = {
   salt: string;
   usage: MessageOptions["usage"];
   thinks: boolean;
+  hidesThinking: boolean;
   prefix: MessageOptions["prefix"];
   transformations: InputTransformations | undefined;
 };

@@ -32,7 +32,10 @@ export type ToolPart = {
 export type ReplyPart =
   | string
   | { text: Pieces }
-  /** Thinking. Without a signature, the server signs it for this conversation. */
+  /**
+   * Thinking. Without a signature, the server signs it for this conversation. As in the provider's responses, Claude's
+   * current models return its text only if the request sets `thinking.display`.
+   */
   | { thinking: Pieces; signature?: string }
   | { redactedThinking: string }
   | ToolPart

@@ -85,8 +85,12 @@ function renderContent(line: Line, target: string): string {
       // A request that was stopped is not a failure of the model, and the end of the run reports it.
       return line.error.code === "aborted" ? "" : `  ✗ The model failed: ${oneLine(line.error.message)}`;
     case "model.ended": {
-      const text = textOf(line.message.content);
-      return text === "" ? "" : `\n${indent(text, "")}`;
+      const { content } = line.message;
+      const text = textOf(content);
+      const thinking = content.flatMap((block) =>
+        block.type === "thinking" && block.text !== "" ? [`  ∴ ${oneLine(block.text).slice(0, 300)}`] : [],
+      );
+      return [...thinking, ...(text === "" ? [] : [`\n${indent(text, "")}`])].join("\n");
     }
     case "tool.ended":
       return renderCall(line, target);

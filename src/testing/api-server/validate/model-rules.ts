@@ -1,6 +1,10 @@
 /** What the Messages API requires of requests to one model, as of November 2026. */
 export type ModelRules = {
-  /** `thinking.type: enabled`, with a token budget, is refused. */
+  /** Effort levels that are accepted; all of them if absent. */
+  efforts?: readonly string[];
+  /** `thinking.type: adaptive` is refused. */
+  budgetOnly?: boolean;
+  /** `thinking.type: enabled`, with a token budget, is refused. Without the field, the model thinks adaptively. */
   adaptiveOnly?: boolean;
   /** `thinking.type: disabled` is refused. */
   alwaysThinks?: boolean;
@@ -38,6 +42,11 @@ const rules: Readonly<Record<string, ModelRules>> = {
   "claude-sonnet-5": current,
   "claude-opus-4-8": current,
   "claude-opus-4-7": current,
+  "claude-opus-4-6": { efforts: ["low", "medium", "high", "max"] },
+  "claude-sonnet-4-6": { efforts: ["low", "medium", "high", "max"] },
+  "claude-opus-4-5": { efforts: ["low", "medium", "high"], budgetOnly: true },
+  "claude-sonnet-4-5": { efforts: [], budgetOnly: true },
+  "claude-haiku-4-5": { efforts: [], budgetOnly: true },
 };
 
 /** Returns the rules for a model. Models that are not listed have none. */

@@ -130,33 +130,50 @@ export function checkThinkingBound(
 /** Checks that a request's thinking is possible with its model, and compatible with its other parameters. */
 export function checkThinkingParameters(request: JsonObject, { controls }: { controls: boolean }): void {
   const model = asText(request["model"]);
-  const { adaptiveOnly, alwaysThinks, thinksBetweenTools, freeToolChoice } = rulesOf(model);
+  const { adaptiveOnly, budgetOnly, alwaysThinks, thinksBetweenTools, freeToolChoice } = rulesOf(model);
   const forced = isObject(request["tool_choice"]) && ["any", "tool"].includes(String(request["tool_choice"]["type"]));
   demand(!(forced && freeToolChoice), `tool_choice: types "tool" and "any" are not supported for ${model}`);
-  if (request["thinking"] === undefined) return;
+  if (request["thinking"] === undefined) {
+    if (adaptiveOnly) checkSampling(request);
+    return;
+  }
   const { type, budget_tokens: budget, ...rest } = demandObject(request["thinking"], "thinking");
   const types = ["enabled", "disabled", "adaptive", ...(thinksBetweenTools ? ["between_tools"] : [])];
   demand(types.includes(String(type)), "thinking.type: should be enabled, disabled or adaptive");
   demandKeys(rest, `thinking.${type}`, ["display", ...(controls && type !== "disabled" ? ["block_binding"] : [])]);
   checkBinding(rest["block_binding"]);
+  const { display = "omitted" } = rest;
+  demand(displays.includes(String(display)), `thinking.${type}.display: should be one of ${displays.join(", ")}`);
   demand(
     !(type === "enabled" && adaptiveOnly),
     `thinking.type: "enabled" is not supported for ${model}. Use "adaptive" and output_config.effort.`,
   );
+  demand(!(type === "adaptive" && budgetOnly), "adaptive thinking is not supported on this model");
   const least = thinksBetweenTools ? "between_tools" : "adaptive";
   demand(!(type === "disabled" && alwaysThinks), `thinking.type: ${model} always thinks. Use "${least}".`);
   if (type === "disabled") return;
   demand(!forced, "thinking: Thinking may not be enabled when tool_choice forces tool use");
-  demand(
-    [undefined, 1].includes(request["temperature"] as number),
-    "temperature: may only be 1 when thinking is enabled",
-  );
+  checkSampling(request);
   if (type !== "enabled") return;
   demand(Number.isInteger(budget) && (budget as number) >= 1024, "thinking.budget_tokens: should be 1024 or more");
   demand(
     (budget as number) < (request["max_tokens"] as number),
     "max_tokens: must be greater than thinking.budget_tokens",
   );
+}
+
+const displays = ["omitted", "summarized", "updates"];
+
+function checkSampling({ temperature, top_k: topK }: JsonObject): void {
+  demand([undefined, 1].includes(temperature as number), "temperature: may only be 1 when thinking is enabled");
+  demand(topK === undefined, "top_k: must be unset when thinking is enabled");
+}
+
+/** Returns whether the response to a request contains the text of its thinking, and not just signatures. */
+export function showsThinking(body: unknown): boolean {
+  const { model, thinking } = asObject(body);
+  const { display = rulesOf(asText(model)).adaptiveOnly ? "omitted" : "summarized" } = asObject(thinking);
+  return display !== "omitted";
 }
 
 function checkBinding(value: unknown): void {

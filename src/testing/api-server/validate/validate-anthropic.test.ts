@@ -13,9 +13,9 @@ const tool = (name: string) => ({ name, description: "d", input_schema: { type: 
 const object = { type: "object", properties: { a: { type: "array", items: { type: "string" } } } };
 const mark = { cache_control: { type: "ephemeral" } };
 
-function check(body: Body): string | undefined {
+function check(body: Body, version?: string): string | undefined {
   const whole = { model: "m", max_tokens: 10_000, messages: [user(text("Hi"))], ...body };
-  return validateAnthropic(whole, { ledger: createThinkingLedger(1), controls: false });
+  return validateAnthropic(whole, { ledger: createThinkingLedger(1), controls: false, version });
 }
 
 const talk = (...messages: unknown[]) => ({ messages: [user(text("Hi")), ...messages] });
@@ -170,5 +170,42 @@ describe("requests that the Anthropic API rejects", () => {
     ],
   ])("%s", (_, body, problem) => {
     expect(check(body)).toContain(problem);
+  });
+});
+
+describe("what models require of thinking, effort and sampling", () => {
+  const adaptive = { thinking: { type: "adaptive", display: "summarized" } };
+  const budget = { thinking: { type: "enabled", budget_tokens: 2_000 } };
+  const effort = (level: string) => ({ output_config: { effort: level } });
+
+  it.each<[string, Body, string | RegExp]>([
+    ["claude-opus-5-5", { thinking: { type: "disabled" } }, /always thinks/],
+    ["claude-opus-4-7", budget, /"enabled" is not supported/],
+    ["claude-sonnet-4-5", adaptive, /adaptive thinking is not supported/],
+    ["claude-opus-5-5", { thinking: { type: "adaptive", display: "all" } }, /display: should be one of/],
+    ["claude-opus-5-5", { temperature: 0.5 }, /temperature: may only be 1/],
+    ["claude-opus-4-7", { ...adaptive, top_k: 3 }, /top_k: must be unset/],
+    ["claude-haiku-4-5", effort("low"), /does not support the effort/],
+    ["claude-opus-4-6", effort("xhigh"), /effort: should be one of low,medium,high,max/],
+  ])("%s refuses %j", (model, body, reason) => {
+    expect(check({ model, ...body })).toMatch(reason);
+  });
+
+  it.each<[string, Body]>([
+    ["claude-opus-5-5", { ...adaptive, temperature: 1 }],
+    ["claude-haiku-5-5", { thinking: { type: "disabled" }, temperature: 0.5 }],
+    ["claude-opus-4-6", { ...adaptive, ...effort("max") }],
+    ["claude-sonnet-4-5", { ...budget }],
+    ["claude-sonnet-4-5", { temperature: 0.5 }],
+  ])("%s accepts %j", (model, body) => {
+    expect(check({ model, ...body })).toBeUndefined();
+  });
+
+  it("the newest version of the API refuses sampling parameters for every model", () => {
+    const body = { model: "claude-sonnet-4-5", temperature: 1 };
+    expect([check(body, "2023-06-01"), check(body, "2026-10-21")]).toEqual([
+      undefined,
+      "temperature: Extra inputs are not permitted",
+    ]);
   });
 });

@@ -1,4 +1,4 @@
-import { asList, isObject, type JsonObject } from "../json-values.ts";
+import { asList, asText, isObject, type JsonObject } from "../json-values.ts";
 import { checkAnswerSchema } from "./answer-schema.ts";
 import {
   type CheckedMessage,
@@ -9,6 +9,7 @@ import {
   demandText,
   firstProblem,
 } from "./check.ts";
+import { rulesOf } from "./model-rules.ts";
 import { checkThinkingBound, checkThinkingParameters, checkThinkingReturned, type ThinkingLedger } from "./thinking.ts";
 
 /**
@@ -17,15 +18,17 @@ import { checkThinkingBound, checkThinkingParameters, checkThinkingReturned, typ
  */
 export function validateAnthropic(
   body: unknown,
-  { ledger, controls }: { ledger: ThinkingLedger; controls: boolean },
+  { ledger, controls, version = "" }: { ledger: ThinkingLedger; controls: boolean; version?: string | undefined },
 ): string | undefined {
   return firstProblem(() => {
     const request = demandObject(body, "body");
+    // Versions are dates. This one removed the sampling parameters.
+    const isCurrent = version >= "2026-10-21";
     demandKeys(request, "", requestKeys);
     demand(typeof request["model"] === "string" && request["model"] !== "", "model: Field required");
-    checkNumbers(request);
+    checkNumbers(request, isCurrent);
     checkTools(request);
-    checkOutputConfig(request["output_config"]);
+    checkOutputConfig(request);
     checkSystem(request["system"]);
     const messages = checkMessages(request["messages"], ledger);
     checkThinkingParameters(request, { controls });
@@ -58,7 +61,7 @@ const requestKeys = [
   "output_format",
 ];
 
-function checkNumbers(request: JsonObject): void {
+function checkNumbers(request: JsonObject, isCurrent: boolean): void {
   const { max_tokens: maxTokens, temperature, stream, stop_sequences: stops } = request;
   demand(maxTokens !== undefined, "max_tokens: Field required");
   demand(
@@ -67,15 +70,19 @@ function checkNumbers(request: JsonObject): void {
   );
   const isTemperature = typeof temperature === "number" && temperature >= 0 && temperature <= 1;
   demand(temperature === undefined || isTemperature, "temperature: range: 0..1");
+  const sampled = ["temperature", "top_p", "top_k"].find((name) => request[name] !== undefined);
+  demand(!isCurrent || sampled === undefined, `${sampled}: Extra inputs are not permitted`);
   demand(stream === undefined || typeof stream === "boolean", "stream: Input should be a valid boolean");
   if (stops !== undefined) for (const stop of demandList(stops, "stop_sequences")) demandText(stop, "stop_sequences");
 }
 
-function checkOutputConfig(value: unknown): void {
+function checkOutputConfig({ output_config: value, model }: JsonObject): void {
   if (value === undefined) return;
   const config = demandObject(value, "output_config");
   demandKeys(config, "output_config", ["effort", "format", "task_budget"]);
   const { effort } = config;
+  const { efforts = allEfforts } = rulesOf(asText(model));
+  demand(effort === undefined || efforts.length > 0, "This model does not support the effort parameter.");
   demand(effort === undefined || efforts.includes(String(effort)), `output_config.effort: should be one of ${efforts}`);
   if (config["format"] === undefined) return;
   const format = demandObject(config["format"], "output_config.format");
@@ -84,7 +91,7 @@ function checkOutputConfig(value: unknown): void {
   checkAnswerSchema(format["schema"], { where: "output_config.format.schema", everythingRequired: false });
 }
 
-const efforts = ["low", "medium", "high", "xhigh", "max"];
+const allEfforts = ["low", "medium", "high", "xhigh", "max"];
 
 function checkTools(request: JsonObject): void {
   const names = new Set<string>();

@@ -27,7 +27,8 @@ export function validateRequest(
   if (json !== undefined) return refuse(400, json);
   const controls = controlsBinding(request.headers["anthropic-beta"]);
   const validate: Record<Wire, (body: unknown) => string | undefined> = {
-    anthropic: (body) => validateAnthropic(body, { ledger, controls }),
+    anthropic: (body) =>
+      validateAnthropic(body, { ledger, controls, version: String(request.headers["anthropic-version"]) }),
     openai: validateOpenai,
     responses: (body) => validateResponses(body, ledger),
   };

@@ -29,6 +29,8 @@ export type MessageOptions = {
   salt: string;
   seed: number;
   usage: Omit<WireMessage["usage"], "outputTokens">;
+  /** Whether the text of thinking is left out. */
+  hidesThinking: boolean;
   /** Whether a message without scripted thinking begins with an empty thinking block. */
   thinks: boolean;
   /** Returns the conversation that the message continues. Called only if the message contains thinking. */
@@ -136,7 +138,7 @@ function makePart(part: ReplyPart, { index, size, options }: { index: number; si
   }
   if ("block" in part) return { kind: "block" as const, block: part.block };
   if ("thinking" in part) {
-    const pieces = cutIntoPieces(part.thinking, size);
+    const pieces = options.hidesThinking ? [] : cutIntoPieces(part.thinking, size);
     return { kind: "thinking" as const, pieces, signature: part.signature };
   }
   const prefix = options.wire === "anthropic" ? "toolu_" : "call_";
