@@ -1,4 +1,5 @@
 import { addFacts, addUsage, type DurableEvent, isUnfinished, type RunEnd } from "../protocol/index.ts";
+import { withCallFacts } from "./run-facts.ts";
 import { sumCosts } from "./under-way.ts";
 
 /** What runs did that were lost with their process or parked, one continuing the other. */
@@ -13,14 +14,28 @@ export interface ContinuedWork {
   readonly maxTurns: number;
   /** What the runs before the current one did. After a run that was lost or parked, includes that run. */
   readonly done: WorkDone | undefined;
+  /** Whether no run is in progress. */
+  readonly isOver: boolean;
 }
 
 /** Returns the work after an event. Must be called for every line, including those of runs that have ended. */
 export function foldWork(work: ContinuedWork, event: DurableEvent): ContinuedWork {
-  if (event.type === "run.started")
-    return { maxTurns: event.maxTurns, done: event.continues === undefined ? undefined : work.done };
-  if (event.type !== "run.ended") return work;
-  return { ...work, done: isUnfinished(event) ? withEarlier(event, work.done) : undefined };
+  const { done, isOver } = work;
+  switch (event.type) {
+    case "run.started":
+      return { maxTurns: event.maxTurns, done: event.continues === undefined ? undefined : done, isOver: false };
+    case "run.ended":
+      return { ...work, done: isUnfinished(event) ? withEarlier(event, done) : undefined, isOver: true };
+    case "tool.ended": {
+      // A parked run leaves calls open. Their outcomes are recorded before the next run begins.
+      if (!isOver || done === undefined) return work;
+      const { callId, name, result } = event;
+      const facts = withCallFacts(done.facts, { callId, name, inputJson: "{}" }, result);
+      return { ...work, done: { ...done, facts } };
+    }
+    default:
+      return work;
+  }
 }
 
 /** Adds what earlier runs did to the end of the run that continued them. */

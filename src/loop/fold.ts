@@ -1,5 +1,4 @@
 import type {
-  Changes,
   ContextCause,
   DurableEvent,
   EndedNotice,
@@ -8,9 +7,7 @@ import type {
   ForkOrigin,
   ModelError,
   PromptId,
-  RunFacts,
   RunRef,
-  ToolCall,
   ToolResult,
   UserBlock,
   UserMessage,
@@ -21,6 +18,7 @@ import { type CallState, findCall, forkedCalls, indexOfCall, resultBlocks, toldC
 import { answered, compacted, failed, inherited, requested, restarted } from "./context.ts";
 import { foldWork } from "./continued-work.ts";
 import { countTurn, newCount } from "./repetition.ts";
+import { isCut, withCallFacts, withChanges } from "./run-facts.ts";
 import { type ActiveRun, type LoopState, newRun } from "./state.ts";
 import { foldUnderWay, sumCosts } from "./under-way.ts";
 import { foldUnverified } from "./unverified.ts";
@@ -334,23 +332,6 @@ function withoutEnded(state: LoopState, notices: readonly EndedNotice[]): LoopSt
   }));
 }
 
-/** Adds what a subagent has changed to the facts about its parent's run. */
-function withChanges(facts: RunFacts, { files, commands }: Changes): RunFacts {
-  const filesChanged = added(facts.filesChanged, files);
-  return commands.length === 0
-    ? { ...facts, filesChanged }
-    : { ...facts, filesChanged, agentCommands: [...(facts.agentCommands ?? []), ...commands] };
-}
-
-/** Adds the files that are not in the list yet. */
-function added(files: readonly string[], more: readonly string[]): readonly string[] {
-  return more.every((file) => files.includes(file)) ? files : [...new Set([...files, ...more])];
-}
-
-function isCut({ outcome }: EndedNotice): boolean {
-  return outcome === "incomplete";
-}
-
 /** Adds background runs whose outcomes must be reported to this agent. */
 function withBackground(state: LoopState, more: readonly RunRef[]): LoopState {
   const added = more.filter(({ runId }) => !state.background.some((known) => known.runId === runId));
@@ -367,7 +348,7 @@ function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
   const ended = withCall(state, event.callId, { status: "ended", result: event.result });
   if (state.run === undefined) return ended;
   const counted = withRun(ended, (run) => ({
-    facts: withFacts(run.facts, made.call, event.result),
+    facts: withCallFacts(run.facts, made.call, event.result),
     ...withSpent(run, event.result),
   }));
   const left = mayHaveChanged(made, event.result) ? restartCount(counted) : counted;
@@ -397,23 +378,6 @@ function withSpent(run: ActiveRun, { facts }: ToolResult): Partial<ActiveRun> {
   const spent = facts?.spent;
   if (spent === undefined) return {};
   return { usage: addUsage(run.usage, spent.usage), costUsd: sumCosts(run.costUsd, spent.costUsd) };
-}
-
-function withFacts(before: RunFacts, call: ToolCall, result: ToolResult): RunFacts {
-  const { command, agent } = result.facts ?? {};
-  const facts = agent?.changes ? withChanges(before, agent.changes) : before;
-  const denied = result.outcome === "denied";
-  return {
-    ...facts,
-    toolCalls: { ...facts.toolCalls, [call.name]: (facts.toolCalls[call.name] ?? 0) + 1 },
-    filesChanged: added(facts.filesChanged, result.facts?.filesChanged ?? []),
-    commands: command ? [...facts.commands, command] : facts.commands,
-    denied: denied
-      ? [...facts.denied, { tool: call.name, input: call.inputJson, reason: textOf(result.content) }]
-      : facts.denied,
-    unknown: result.outcome === "unknown" ? [...facts.unknown, call.callId] : facts.unknown,
-    agentsCut: agent && isCut(agent) ? facts.agentsCut + 1 : facts.agentsCut,
-  };
 }
 
 function ending(state: LoopState, reason: EndReason, message: string): LoopState {

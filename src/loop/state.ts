@@ -133,7 +133,7 @@ export const initialState: LoopState = {
   environment: undefined,
   toldHead: undefined,
   context: emptyContext,
-  work: { maxTurns: 0, done: undefined },
+  work: { maxTurns: 0, done: undefined, isOver: true },
   unverified: nothingUnverified,
 };
 

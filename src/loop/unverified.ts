@@ -33,10 +33,10 @@ export function foldUnverified({ unverified, background }: Verified, event: Dura
     case "notices.delivered":
       return event.notices.flatMap(({ changes }) => changes ?? []).reduce(withChanges, unverified);
     case "acceptance.checked": {
-      const { type: _, runId: _runId, ...result } = event;
+      const { type: _, runId: _runId, stillDue = false, ...result } = event;
       if (result.verdict === undefined) return unverified;
       const left = result.verdict === "pass" ? { files: [], commands: [] } : {};
-      return { ...unverified, ...left, isDue: false, verdict: result };
+      return { ...unverified, ...left, isDue: stillDue, verdict: result };
     }
     case "run.ended":
       return event.acceptance?.verdict === undefined || unverified.verdict === undefined

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { mkdirSync, mkdtempSync, realpathSync, rmSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSession, type SessionOptions } from "../../src/app/index.ts";
 import { type Line, textOf } from "../../src/protocol/index.ts";
@@ -217,6 +217,46 @@ describe("verification that is owed", () => {
     expect(result).toMatchObject({ text: "Made.", acceptance: { ok: true, verdict: "pass" } });
     expect(firstPrompt(again.model.requests("The request")[0] ?? [])).toMatch(/Changed files:\na\.txt$/);
   });
+
+  const untried: [string, SessionOptions][] = [
+    ["was cut off by the budget", { settings: { budget: { turns: 2 } } }],
+    ["could not be started", { disallowedTools: ["Task(Verification)"] }],
+  ];
+  it.each(untried)("stays due if the verifier %s", async (_, options) => {
+    const { open } = lives();
+    const first = await open({ MAIN: [write("a.txt"), says("Made.")] }, options);
+    expect((await first.session.prompt("MAIN: make it.").result).acceptance).toMatchObject({ ok: false });
+    await first.session.close();
+    const again = await open({ "The request": passes, MAIN: [says("It has one line.")] }, { resume: first.session.id });
+    expect((await again.session.prompt("How long is it?").result).acceptance).toMatchObject({ ok: true });
+    await again.session.close();
+    expect(firstPrompt(again.model.requests("The request")[0] ?? [])).toMatch(/Changed files:\na\.txt$/);
+  });
+
+  it.each([true, false])(
+    "says where the changes of an agent in a worktree are (background: %s)",
+    async (background) => {
+      const { open, home } = lives();
+      const { session, model } = await open({
+        "The request": passes,
+        MAIN: [
+          task("CHILD: make it", { isolation: "worktree", run_in_background: background }),
+          ...(background ? [says("I wait.")] : []),
+          says("Made."),
+        ],
+        CHILD: [write("a.txt"), bash("node -e 0 > b.txt"), says("Done.")],
+      });
+      const { facts } = await session.prompt("MAIN: have it made.").result;
+      await session.close();
+      const [file = ""] = facts.filesChanged;
+      expect(file).toMatch(/^\/.*\/worktrees\/.*\/a\.txt$/);
+      expect(file.startsWith(home)).toBe(true);
+      const prompt = firstPrompt(model.requests("The request")[0] ?? []);
+      expect(prompt).toContain(`Changed files:\n${file}\n`);
+      expect(prompt).toContain(`node -e 0 > b.txt (in ${dirname(file)})`);
+      expect(prompt).toMatch(/absolute path are not in your copy/);
+    },
+  );
 
   it("is due after a command that was interrupted and did not end at once", async () => {
     const { open } = lives();

@@ -258,6 +258,8 @@ it("a session whose worker is stopped during a call does not continue before the
     .toMatchObject({ outcome: "succeeded" });
   expect(await outcomesOf(server, id)).toEqual(["unknown", "ok"]);
   expect(api.requests[before]?.rawBody.toString()).toContain("Outcome unknown");
+  // The call was left open when the session was parked, and counts as part of the agent's work.
+  expect(api.requests.at(-1)?.rawBody.toString()).toMatch(/2 tool calls;.*outcome unknown: 1 call/s);
 }, 60_000);
 
 it("the error for a worker that is not connected names the worker and says what to do", async () => {

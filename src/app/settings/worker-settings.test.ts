@@ -71,6 +71,18 @@ it.each([
   expect(settings.profile).toBe("compact");
 });
 
+it.each([
+  ["auto", "suggest", "auto"],
+  ["suggest", "auto", "auto"],
+  ["suggest", "off", "suggest"],
+  [undefined, "suggest", "suggest"],
+  ["off", undefined, undefined],
+] as const)("has work verified as either machine wants it: %s and %s", async (ours, theirs, verify) => {
+  const { worker } = createMachine(theirs ? { verify: theirs } : {});
+  const { settings } = await loadWorkerSettings({ worker, own: createMachine(ours ? { verify: ours } : {}).own() });
+  expect(settings.verify).toBe(verify);
+});
+
 it("uses the worker's settings unchanged if it is on the same machine", async () => {
   const { worker } = createMachine({ model: "small", budget: { usd: 5 } });
   const { settings } = await loadWorkerSettings({ worker, flags: { budget: { usd: 1 } } });

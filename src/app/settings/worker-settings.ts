@@ -37,10 +37,17 @@ function combine(theirs: ProjectSettings, own: ProjectSettings): ProjectSettings
   if (budget !== undefined) settings.budget = budget;
   const mode = own.settings.permissions?.disableBypassPermissionsMode;
   if (mode !== undefined) settings.permissions = { ...settings.permissions, disableBypassPermissionsMode: mode };
-  // Each machine's user can choose the compact profile, whose limits are stricter.
-  const isCompact = own.settings.profile === "compact";
-  if (isCompact) settings.profile = "compact";
-  const taken: readonly string[] = isCompact ? [...ownKeys, "profile"] : ownKeys;
+  const taken: string[] = [...ownKeys];
+  // Each machine's user can choose the compact profile, whose limits are stricter, and have work verified.
+  if (own.settings.profile === "compact") {
+    settings.profile = "compact";
+    taken.push("profile");
+  }
+  const { verify } = own.settings;
+  if (verify === "auto" || (verify === "suggest" && settings.verify !== "auto")) {
+    settings.verify = verify;
+    taken.push("verify");
+  }
   const isOwn = (path: string): boolean => taken.some((key) => path === key || path.startsWith(`${key}.`));
   return {
     ...theirs,

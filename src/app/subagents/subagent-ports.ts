@@ -88,7 +88,10 @@ async function openCopy(
     return { ok: false, message };
   }
   const { root, top, sandboxed } = opened;
-  const leave = () => worker.leaveWorktree(agentId);
+  const leave = async () => {
+    const kept = await worker.leaveWorktree(agentId);
+    return kept && root !== top ? { ...kept, directory: root } : kept;
+  };
   try {
     const below = relative(top, root);
     const original = below === "" ? cwd : cwd.slice(0, -below.length - 1);

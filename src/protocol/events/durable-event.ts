@@ -310,7 +310,12 @@ export type DurableEvent =
   | ({ readonly type: "hooks.ran" } & HookRecord)
   | ({ readonly type: "run.ended" } & RunEnd)
   /** Result of an acceptance check. If the check failed, the agent may continue. */
-  | ({ readonly type: "acceptance.checked"; readonly runId: RunId } & AcceptanceResult)
+  | ({
+      readonly type: "acceptance.checked";
+      readonly runId: RunId;
+      /** Whether the verifier could not do its work, so that the changes still have to be verified. */
+      readonly stillDue?: boolean | undefined;
+    } & AcceptanceResult)
   /** Written after the end of a run, once its resources are released. A worktree with changes is kept. */
   | { readonly type: "run.cleaned"; readonly runId: RunId; readonly worktree?: KeptWorktree | undefined };
 
@@ -354,6 +359,8 @@ export type RecordedDecision = Omit<Decision, "reason"> & { readonly reason?: st
 /** A worktree that is kept because it has changes. */
 export interface KeptWorktree {
   readonly path: string;
+  /** Directory in which the agent worked, if that is not the top directory. */
+  readonly directory?: string | undefined;
   readonly branch: string;
   /** Summary for display, such as `3 files changed, 1 commit`. */
   readonly changes: string;

@@ -1,3 +1,4 @@
+import { isAbsolute } from "node:path";
 import { boundText } from "../../lib/index.ts";
 import { turnsLeft } from "../../loop/index.ts";
 import {
@@ -47,7 +48,8 @@ export async function verifyWork(host: RunHost): Promise<boolean> {
   const again = result.verdict === "fail" && !host.isToldToVerify && hasTurns;
   host.acceptance = result;
   if (again) host.isToldToVerify = true;
-  const checked: DurableEvent = { type: "acceptance.checked", runId: request.runId, ...result };
+  const stillDue = "end" in run && run.end.outcome === "succeeded" ? undefined : true;
+  const checked: DurableEvent = { type: "acceptance.checked", runId: request.runId, ...result, stillDue };
   await host.record([checked, ...(again && "end" in run ? [findingsMessage(run)] : [])]);
   return !again;
 }
@@ -96,12 +98,16 @@ function verifierPrompt(host: RunHost): string {
     ...(files.length === 0 ? [] : [`Changed files:\n${bounded(files.join("\n"))}`]),
     ...(commands.length === 0 ? [] : [`Commands that may have changed files:\n${bounded(commands.join("\n"))}`]),
     ...(files.length === 0 ? [unknownFiles] : []),
+    ...(files.some(isAbsolute) ? [otherFiles] : []),
   ];
   return parts.join("\n\n");
 }
 
 const unknownFiles =
   "Which files the commands changed is not known. Find out with git. If nothing in the repository was changed, there is nothing to break, and the verdict is pass.";
+
+const otherFiles =
+  "Files with an absolute path are not in your copy. If another agent changed them in its worktree, find out with git whether your copy contains these changes. If it does not, test them where they are. The verdict is pass only if these changes are right too.";
 
 function bounded(text: string): string {
   return boundText(text.trim(), { maxCharacters: LONGEST_PART }).text;

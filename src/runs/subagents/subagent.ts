@@ -1,3 +1,4 @@
+import { resolve } from "node:path";
 import type { Deferred } from "../../lib/index.ts";
 import { foldWork, initialState, withEarlier } from "../../loop/index.ts";
 import {
@@ -146,18 +147,27 @@ export function lostResult({ agentId, runId }: RunRef): SubagentResult {
   return { agentId, agentType: "unknown", description: "a lost agent", end };
 }
 
-export function endedNotice({ agentId, agentType, end: { runId, outcome, facts } }: SubagentResult): EndedNotice {
+export function endedNotice(result: SubagentResult): EndedNotice {
+  const { agentId, agentType, worktree, end } = result;
+  const { runId, outcome, facts } = end;
   const { unreturned } = facts;
   // A verifier works in a scratch copy, which is removed.
-  const changes = agentType === VERIFIER ? undefined : changesIn(facts);
+  const changes = agentType === VERIFIER ? undefined : changesIn(facts, worktree);
   return { agentId, runId, outcome, unreturned, changes };
 }
 
-function changesIn({ filesChanged: files, commands, agentCommands = [], unknown }: RunFacts): Changes | undefined {
+/** Returns an agent's changes. If the agent worked in a worktree, its files have absolute paths. */
+function changesIn(
+  { filesChanged, commands, agentCommands = [], unknown }: RunFacts,
+  worktree: KeptWorktree | undefined,
+): Changes | undefined {
+  const place = worktree?.directory ?? worktree?.path;
   const own = commands.flatMap(({ command, readsOnly }) => (readsOnly ? [] : [command]));
   const lost = unknown.map((callId) => `call ${callId} (outcome unknown)`);
   const all = [...new Set([...own, ...agentCommands, ...lost])];
-  return files.length + all.length === 0 ? undefined : { files, commands: all };
+  const files = place === undefined ? filesChanged : filesChanged.map((file) => resolve(place, file));
+  const named = place === undefined ? all : all.map((command) => `${command} (in ${place})`);
+  return files.length + all.length === 0 ? undefined : { files, commands: named };
 }
 
 /** Returns an agent's label for lists and error messages. */
