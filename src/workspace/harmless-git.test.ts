@@ -1,6 +1,7 @@
 import { execFileSync, spawnSync } from "node:child_process";
 import {
   appendFileSync,
+  chmodSync,
   existsSync,
   mkdirSync,
   mkdtempSync,
@@ -375,13 +376,31 @@ describe("the directory of Retinue's own git", () => {
     const ended = spawnSync("true").pid;
     const left = join(tmpdir(), `retinue-git-${ended}-left`);
     const used = join(tmpdir(), `retinue-git-${process.pid}-used`);
-    for (const directory of [left, used]) mkdirSync(directory);
+    for (const directory of [left, used]) mkdirSync(directory, { mode: 0o700 });
+    writeFileSync(join(left, "git"), "");
     const own = (await run("dirname $(command -v git)")).trim();
     expect(own).toContain(`retinue-git-${process.pid}-`);
     rmSync(own, { recursive: true, force: true });
     await run("git --version");
     expect([left, used].map((directory) => existsSync(directory))).toEqual([false, true]);
     rmSync(used, { recursive: true });
+  });
+
+  it("is left alone if another user could have put something in it", async () => {
+    const ended = spawnSync("true").pid;
+    const directories = ["open", "filled", "link"].map((name) => join(tmpdir(), `retinue-git-${ended}-${name}`));
+    const [open = "", filled = "", link = ""] = directories;
+    mkdirSync(open, { mode: 0o777 });
+    chmodSync(open, 0o777);
+    mkdirSync(join(filled, "sub"), { recursive: true, mode: 0o700 });
+    mkdirSync(join(root, "victim"), { mode: 0o700 });
+    symlinkSync(join(root, "victim"), link);
+    for (const place of [open, join(filled, "sub"), join(root, "victim")]) writeFileSync(join(place, "git"), "");
+    rmSync((await run("dirname $(command -v git)")).trim(), { recursive: true, force: true });
+    await run("git --version");
+    const kept = [join(open, "git"), join(filled, "sub/git"), join(root, "victim/git"), link];
+    expect(kept.filter((path) => !existsSync(path))).toEqual([]);
+    for (const directory of directories) rmSync(directory, { recursive: true });
   });
 });
 

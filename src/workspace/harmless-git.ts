@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from "node:fs";
+import { existsSync, lstatSync, mkdtempSync, readdirSync, rmdirSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
 import { delimiter, join } from "node:path";
 import { createId } from "../lib/index.ts";
@@ -73,13 +73,24 @@ let created: string | undefined;
  * under a different id, it creates its directory again when needed.
  */
 function sweepLeftovers(): void {
+  for (const name of readdirSync(tmpdir())) {
+    const pid = Number(/^retinue-git-(\d+)-/.exec(name)?.[1]);
+    if (pid > 0 && !isAlive(pid)) removeLeftover(join(tmpdir(), name));
+  }
+}
+
+/**
+ * Removes a directory as this user creates it, with nothing in it but `git`. Others can write to the temporary
+ * directory, so nothing is removed recursively: while that runs, they could replace a directory with a symlink.
+ */
+function removeLeftover(directory: string): void {
   try {
-    for (const name of readdirSync(tmpdir())) {
-      const pid = Number(/^retinue-git-(\d+)-/.exec(name)?.[1]);
-      if (pid > 0 && !isAlive(pid)) rmSync(join(tmpdir(), name), { recursive: true, force: true });
-    }
+    const { uid, mode } = lstatSync(directory);
+    if (uid !== (process.geteuid?.() ?? uid) || (mode & 0o077) !== 0) return;
+    rmSync(join(directory, "git"), { force: true });
+    rmdirSync(directory);
   } catch {
-    // Another user's directory, or one that another process is removing at the same time.
+    // Not such a directory, or another process is removing it at the same time.
   }
 }
 
