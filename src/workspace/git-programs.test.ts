@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -80,10 +89,31 @@ describe("git in an untrusted directory", () => {
     "[extensions]\n\tpartialClone = origin\n",
     '[user "]"] program = x\n',
     "# \\\n[commit]\n\ttemplate = ../x\n",
+    "[core]\n\twhitespace = foo \\\n[color]\n\thooksPath = h\n",
+    "[core]\r\n\twhitespace = foo \\\r\n[color]\r\n\thooksPath = h\r\n",
+    '[user]\n\tname = "x\\\n[color]\n"\n',
+    '[remote "o"]\n\turl = https://example.com/y \\\n[color]\n\turl = ./sub\n',
+    '[color]\n[credential\r"https://x"]\n\thelper = !./x\n',
+    '[color]\n[remote\r"origin"]\n\turl = ./sub\n\tuploadpack = ./x\n',
+    '[color]\n[alias\v"x"]\n\tx = !./x\n',
+    "[color]\n[core\n\thooksPath = h\n",
+    "[color]\n\u00a0[core]\n\thooksPath = h\n",
   ])("needs approval only to change something if git runs the programs only then: %j", (config) => {
     const cwd = createRepository({ ".git/config": config });
     expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, ".git/config"), checked: true, onlyChanges: true });
     expect(findGitPrograms(createRepository({ ".git/config": `${config}${evil}` }))?.onlyChanges).toBeUndefined();
+  });
+
+  it("needs approval to change something if there are hooks, except samples and files that can't be run", () => {
+    for (const name of [".git", "store"]) {
+      const files = { [`${name}/config`]: "", [`${name}/hooks/x.sample`]: "", [`${name}/hooks/README`]: "" };
+      const cwd = createRepository(name === ".git" ? files : { ".git": "gitdir: store\n", ...files });
+      chmodSync(join(cwd, name, "hooks/x.sample"), 0o755);
+      expect(findGitPrograms(cwd)).toBeUndefined();
+      const file = join(cwd, name, "hooks/pre-commit");
+      writeFileSync(file, "#!/bin/sh\n", { mode: 0o755 });
+      expect(findGitPrograms(cwd)).toEqual({ file, checked: true, onlyChanges: true });
+    }
   });
 
   it("needs approval wherever git would find a configuration that names programs", () => {

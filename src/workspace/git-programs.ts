@@ -1,17 +1,17 @@
-import { existsSync, readFileSync, type Stats, statSync } from "node:fs";
-import { dirname, join, resolve } from "node:path";
+import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
+import { basename, dirname, join, resolve } from "node:path";
 import { isNetworkRepository } from "../lib/index.ts";
 import type { GitPrograms } from "../protocol/index.ts";
 
 /**
  * Finds a configuration file in a directory's repository that names programs: those that git runs even in read-only
- * commands, or else those that it runs only in commands that change something. Does not run git.
+ * commands, or else those that it runs only in commands that change something, or a hook. Does not run git.
  */
 export function findGitPrograms(directory: string): GitPrograms | undefined {
   const files = gitConfigurations(directory);
   const file = files.find(namesPrograms);
   if (file !== undefined) return { file, checked: !isBlocking(file) };
-  const other = files.find((each) => !isHarmless(readText(each) ?? ""));
+  const other = files.find((each) => !isHarmless(readText(each) ?? "")) ?? hooksIn(directory)[0];
   return other === undefined ? undefined : { file: other, checked: true, onlyChanges: true };
 }
 
@@ -23,6 +23,15 @@ function gitConfigurations(cwd: string): readonly string[] {
     const shared = common ? resolve(found, common) : found;
     return [join(shared, "config"), join(shared, "config.worktree"), join(found, "config.worktree"), commonLink];
   });
+}
+
+/** Returns the repository's hooks. */
+function hooksIn(cwd: string): readonly string[] {
+  return gitConfigurations(cwd)
+    .filter((path) => basename(path) === "config")
+    .map((path) => join(dirname(path), "hooks"))
+    .flatMap((hooks) => namesIn(hooks).map((name) => join(hooks, name)))
+    .filter((path) => !path.endsWith(".sample") && ((statAt(path)?.mode ?? 0) & 0o111) !== 0);
 }
 
 /** Returns the repository that git finds, preceded by directories that git passes over because they are incomplete. */
@@ -70,6 +79,8 @@ const dangerousKeywords: readonly (readonly RegExp[])[] = [
  * in commands that change something, or files outside the working tree.
  */
 function isHarmless(text: string): boolean {
+  // A backslash continues a line, and git treats a carriage return as a space.
+  if (/\\\r?$|\r(?!\n)/m.test(text)) return false;
   let section = "";
   for (const line of text.replace(lfsFilter, "").split(/\r?\n/)) {
     let rest = line.replace(/^\ufeff/, "").trimStart();
@@ -81,7 +92,7 @@ function isHarmless(text: string): boolean {
     const [, key = "", value = ""] = /^([A-Za-z][\w-]*)[ \t]*(?:=(.*))?$/.exec(rest) ?? [];
     const setting = `${section}.${key.toLowerCase()}`;
     if (addresses.has(setting) && !isNetworkRepository(value.trim().replace(/^"|"$/g, ""))) return false;
-    if (!harmlessSettings.has(setting) && !harmlessSections.has(section)) return false;
+    if (key === "" || !(harmlessSettings.has(setting) || harmlessSections.has(section))) return false;
   }
   return true;
 }
@@ -130,6 +141,14 @@ const harmlessSettings: ReadonlySet<string> = new Set(
     worktree: "guessremote",
   }).flatMap(([section, keys]) => keys.split(" ").map((key) => `${section}.${key}`)),
 );
+
+function namesIn(directory: string): readonly string[] {
+  try {
+    return readdirSync(directory);
+  } catch {
+    return [];
+  }
+}
 
 function readText(file: string): string | undefined {
   try {
