@@ -44,7 +44,9 @@ beforeEach(() => {
     ["pager.log", evil],
   ] as const)
     git("config", key, value);
-  const workspace = createLocalWorkspace({ root, environment: process.env, home: top });
+  // npm sets EDITOR.
+  const environment = { ...process.env, EDITOR: undefined };
+  const workspace = createLocalWorkspace({ root, environment, home: top });
   const results = { save: async () => "", saveFile: async () => "retinue://result/r1" };
   const tools = createWorkerTools({ sessionId: "git", workspace, results, outputDirectory: join(top, "out") });
   executor = createExecutor({ tools, workspace, results, home: top });
