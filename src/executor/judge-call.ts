@@ -1,3 +1,4 @@
+import { basename, join } from "node:path";
 import {
   accesses as accessesOf,
   decide,
@@ -9,10 +10,20 @@ import {
   pathsOf,
   pendingPatterns,
   protectedPart,
+  restrictedPredicate,
   withExpansions,
 } from "../permissions/index.ts";
-import type { Confinement, Tool, Workspace } from "../ports/index.ts";
-import type { Access, AgentId, Decision, JsonObject, Policy, ResolvedPath, ShellPath } from "../protocol/index.ts";
+import type { Confinement, Tool, WalkedPath, Workspace } from "../ports/index.ts";
+import type {
+  Access,
+  AgentId,
+  Decision,
+  DirectoryWalk,
+  JsonObject,
+  Policy,
+  ResolvedPath,
+  ShellPath,
+} from "../protocol/index.ts";
 import { ambiguousPath } from "./ambiguous-path.ts";
 import { hiddenElsewhere, namesOf } from "./hard-links.ts";
 
@@ -128,7 +139,7 @@ async function judgeWalks(judged: JudgedCall, call: AccessesOfCall, place: Place
   const walks = judged.accesses.flatMap((access) => (access.kind === "read" ? (access.shell?.walk ?? []) : []));
   if (walks.length === 0) return judged;
   const isConfined = judged.decision.readsOnly === true && (await confinementOf(place)).kind === "on";
-  if (isConfined && !walks.some(({ writes }) => writes)) return judged;
+  if (isConfined && !walks.some(({ writes, changes }) => writes || changes)) return judged;
   const accesses = await accessesOfWalks(judged, { policy: call.policy, isConfined }, place);
   return accesses === undefined ? judged : decideOn({ ...call, accesses }, place);
 }
@@ -244,9 +255,11 @@ async function accessesOfWalks(
   const { workspace, homes } = surroundings;
   const isHidden = isConfined ? undefined : hiddenPredicate(policy, homes);
   const isGuarded = deniedPlaces(policy, homes) !== undefined;
+  const isRestricted = restrictedPredicate(policy, homes);
   const isRelevant = ({ role, walk }: ShellPath): boolean =>
     walk !== undefined &&
     (walk.writes === true ||
+      (walk.changes === true && isRestricted !== undefined) ||
       (walk.follows && !isConfined) ||
       // Only rules restrict what a command that may change something, such as `cp -r`, finds in a directory.
       (walk.contents && !isConfined && (isGuarded || role === "argument")));
@@ -261,7 +274,8 @@ async function accessesOfWalks(
     }
     const { walk } = shell;
     const found = place.real === "" ? undefined : await workspace.walk(place.real, walk);
-    if (found === undefined) {
+    const changed = found && (await changedBy(walk, { place, found, isRestricted }, workspace));
+    if (found === undefined || changed === undefined) {
       result.push({ ...access, shell: { ...shell, state: "pending" } });
       continue;
     }
@@ -275,9 +289,42 @@ async function accessesOfWalks(
     );
     const copied = walk.writes && found.find((each) => protectedPart(each.path.slice(above.length)) !== undefined);
     if (copied) met.push(copied);
-    const walked = { ...shell, state: "walked" } as const;
-    result.push(access, ...met.map((each): Access => ({ kind: "read", path: each.path, shell: walked })));
+    const add = (path: string, state: "walked" | "changed") =>
+      result.push({ kind: "read", path, shell: { ...shell, state } });
+    result.push(access);
+    for (const each of met) add(each.path, "walked");
+    for (const path of changed) add(path, "changed");
   }
   const isUnchanged = result.length === accesses.length && result.every((access, index) => access === accesses[index]);
   return isUnchanged ? undefined : result;
+}
+
+/**
+ * Returns the files which a command that copies, moves or removes a directory would change and which have to be judged:
+ * those that rules restrict, and existing links in the destination. Returns undefined if the destination is unknown.
+ */
+async function changedBy(
+  { into = [], changes }: DirectoryWalk,
+  { place, found, isRestricted = () => false }: FoundFiles,
+  workspace: Workspace,
+): Promise<readonly string[] | undefined> {
+  const moved = changes ? found.map(({ path }) => path).filter(isRestricted) : [];
+  if (into.length === 0) return moved;
+  const places = await workspace.expand(into);
+  if (places.includes(undefined)) return undefined;
+  // If the destination is a directory, the copy is made in it.
+  const name = basename(place.requested);
+  const starts = await workspace.resolve(places.flatMap((paths) => paths!.flatMap((path) => [path, join(path, name)])));
+  const copies = starts.flatMap(({ real }) => found.map(({ path }) => join(real, path.slice(place.real.length))));
+  const judged = (await workspace.resolve(copies)).filter(
+    ({ absolute, real, hardLink }) =>
+      real !== absolute || hardLink !== undefined || isRestricted(real) || isRestricted(absolute),
+  );
+  return [...moved, ...judged.map(({ requested }) => requested)];
+}
+
+interface FoundFiles {
+  readonly place: ResolvedPath;
+  readonly found: readonly WalkedPath[];
+  readonly isRestricted: ((path: string) => boolean) | undefined;
 }

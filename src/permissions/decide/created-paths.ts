@@ -132,6 +132,21 @@ function baseName(path: string): string | undefined {
   return name === undefined || /^\.{0,2}$/.test(name) ? undefined : name;
 }
 
+/** Returns true if a command may write files that it does not name, because a branch, a patch or an archive does. */
+export function writesUnnamed(
+  command: SimpleCommand,
+  analysis: ShellAnalysis,
+  isFile: (path: string) => boolean,
+): boolean {
+  const name = programOf(command);
+  if (name === "patch" || copyingBy(command)?.isArchive === true) return true;
+  if (name !== "git") return false;
+  const created = /^(rm|clean|mv)$/.test(gitSubcommand(command)?.name ?? "")
+    ? "anything"
+    : createdByGit(command, analysis);
+  return created === "anything" || created?.every(isFile) === false;
+}
+
 function createdByGit(command: SimpleCommand, analysis: ShellAnalysis): Created | undefined {
   const subcommand = gitSubcommand(command);
   if (subcommand === undefined || !gitCreators.has(subcommand.name)) return undefined;
@@ -140,7 +155,7 @@ function createdByGit(command: SimpleCommand, analysis: ShellAnalysis): Created 
   // A new branch starts with the current files.
   if (/^(checkout|switch)$/.test(name) && operands.length === 1 && given.some(({ text }) => /^-[bBcC]$/.test(text)))
     return undefined;
-  if (name === "stash" && !/^(pop|apply|branch)$/.test(operands[0]?.text ?? "")) return undefined;
+  if (name === "stash" && /^(list|show|drop|create|store)$/.test(operands[0]?.text ?? "")) return undefined;
   if (name === "worktree" && !/^(add|move)$/.test(operands[0]?.text ?? "")) return undefined;
   const end = given.findIndex(({ text }) => text === "--");
   const named = end === -1 ? [] : given.slice(end + 1);

@@ -173,15 +173,15 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     if (access.kind === "command") continue;
     const shell = "shell" in access ? access.shell : undefined;
     if (resolvedPath?.kind === "file" && shell?.state === undefined) files.add(resolvedPath.requested);
-    if ((shell?.role === "operand" || shell?.role === "target") && "path" in access) {
+    const use = shell && usesOf(shell);
+    if (shell !== undefined && use !== undefined && "path" in access) {
       const place = shell.state === "pending" ? undefined : resolvedPath;
       // It is unknown whether the command reads or writes a file that it names, so the restrictions on both apply.
       const isOnlyRead = shell.state === "walked" && shell.walk?.writes !== true;
       const used = { kind: isOnlyRead ? "read" : "write", path: access.path } as const;
-      const use = shell.role === "target" ? "write" : "unknown";
       const judged = judgePath({ toolName, access: used, resolved: place, names, use }, used, compiled);
       const found = settle(access, judged);
-      add(shell, shell.state === "walked" ? leaveToPerson(found) : found);
+      add(shell, shell.state === undefined || shell.state === "pending" ? found : leaveToPerson(found));
       continue;
     }
     if (shell?.role === "argument" && shell.state === "pending") {
@@ -203,6 +203,14 @@ function findingsOf(request: DecideRequest, compiled: CompiledPolicy): readonly 
     found: judgeCommand(toolName, access.command, { compiled, reads, files, sandboxed, tracksHidden, repositories }),
   }));
   return [...judged, ...findings];
+}
+
+/** Returns how a command that may change something uses a file; undefined for other files. */
+function usesOf({ role, state, walk }: ShellPath): AccessRequest["use"] {
+  if (role === "target" || role === "replaced") return role === "target" ? "write" : "replace";
+  if (role !== "operand") return undefined;
+  if (state !== "changed") return "unknown";
+  return walk?.writes === true ? "write" : "replace";
 }
 
 /**

@@ -34,8 +34,11 @@ export interface AccessRequest {
   readonly resolved: ResolvedPath | undefined;
   /** The names of files that have several (hard links), by `hardLink`; undefined if they could not be listed. */
   readonly names: ReadonlyMap<string, readonly string[]> | undefined;
-  /** How a command uses the file that a word of it names. Rules for whole tools apply to the command, not to the file. */
-  readonly use?: "unknown" | "write" | undefined;
+  /**
+   * How a command uses the file that a word of it names. Rules for whole tools apply to the command, not to the file,
+   * except that `Edit` restricts every file that the command is known to change.
+   */
+  readonly use?: "unknown" | "write" | "replace" | undefined;
 }
 
 /**

@@ -27,6 +27,7 @@ import {
   unitsOf,
 } from "../shell/shell-analysis.ts";
 import type { ShellWord } from "../shell/shell-word.ts";
+import { writesUnnamed } from "./created-paths.ts";
 import {
   builtin,
   byVerdict,
@@ -38,7 +39,7 @@ import {
   TRACKED_FILES,
   WRITE_IN_WORKSPACE,
 } from "./finding.ts";
-import { deniedPlaces } from "./judge-path.ts";
+import { deniedPlaces, restrictedWrites } from "./judge-path.ts";
 
 /** Findings about the files that commands read, by `readKey`. */
 export type CommandReadFindings = Map<string, readonly Finding[]>;
@@ -271,6 +272,24 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
   return restricted && { ...restricted, effect: "insist" };
 }
 
+/** Requires approval for commands that write files which their words do not name, if rules restrict writing some files. */
+function unnamedFiles({ analysis, units, files }: CommandLine, compiled: CompiledPolicy): Finding | undefined {
+  const commands = [...everyCommand(units.map(({ command }) => command))];
+  const writing = commands.find((command) => writesUnnamed(command, analysis, (path) => files.has(path)));
+  const restricted = writing && restrictedWrites(compiled);
+  if (restricted === undefined) return undefined;
+  const { text, scope } = restricted.rule;
+  const reason = `The words of \`${startOf(writing!)}\` do not name all files that it would write, and the rule \`${text}\` (${originName(scope)}) restricts writing.`;
+  return { effect: "insist", rule: text, scope, reason };
+}
+
+function startOf({ words }: SimpleCommand): string {
+  return words
+    .slice(0, 2)
+    .map(({ text }) => text.slice(0, 40))
+    .join(" ");
+}
+
 /**
  * Requires approval for git commands that may print or copy a tracked file that a rule denies. A sandbox hides the
  * file, but not its contents in the repository.
@@ -286,11 +305,7 @@ function trackedFiles(
   const roots = policy.workspaceRoots;
   const isDenied = places.some((place) => roots.some((root) => isWithin(place, root) || isWithin(root, place)));
   if (!isDenied && tracksHidden !== true) return undefined;
-  const shown = printing.words
-    .slice(0, 2)
-    .map(({ text }) => text.slice(0, 40))
-    .join(" ");
-  const reason = `\`${shown}\` could print or copy a tracked file that ${isDenied ? "a rule denies" : "may contain keys or passwords"}.`;
+  const reason = `\`${startOf(printing)}\` could print or copy a tracked file that ${isDenied ? "a rule denies" : "may contain keys or passwords"}.`;
   return builtin("insist", TRACKED_FILES, reason);
 }
 
@@ -309,7 +324,7 @@ const strippingOptions = new Map([
 function judgeConcealment(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {
   const { analysis, units } = line;
   const mentioned = compiled.guardedNames.length > 0 ? guardedMention(line, compiled) : undefined;
-  const guarded = mentioned ?? restrictedFile(line) ?? trackedFiles(line, compiled);
+  const guarded = mentioned ?? restrictedFile(line) ?? unnamedFiles(line, compiled) ?? trackedFiles(line, compiled);
   if (guarded !== undefined) return guarded;
   if (!compiled.limitsCommands) return undefined;
   const isSpelledOut = compiled.allow.some(

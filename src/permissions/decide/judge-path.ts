@@ -27,10 +27,15 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
   const what = `${verbs[access.kind]} ${shown(access.path)}`;
   const resolved = usablePath(access, request.resolved);
   const aliases = aliasesOf(resolved, request.names);
+  const { use } = request;
+  const isChange = use !== undefined && use !== "unknown";
   const matches = (rule: CompiledRule): boolean =>
-    !(request.use !== undefined && rule.target.kind === "whole") &&
+    (use === undefined || rule.target.kind !== "whole" || (isChange && rule.target.access === "write")) &&
     covers(rule, toolName, { access, resolved, aliases });
-  const verdict = weighRules(compiled, matches);
+  const found = weighRules(compiled, matches);
+  // Allowing every edit does not allow a command to write everywhere.
+  const verdict =
+    use !== undefined && found?.effect === "allow" && found.rule.target.kind === "whole" ? undefined : found;
   if (verdict !== undefined && verdict.effect !== "allow") return byVerdict(verdict, what);
   const isRead = access.kind !== "write" && request.use === undefined;
   if (isRead && resolved !== undefined && isUnnamedSecret(compiled, toolName, { access, resolved, aliases }))
@@ -265,6 +270,46 @@ export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): 
 }
 
 /**
+ * Returns a predicate for absolute paths: true if a rule denies writing the file, or requires approval for it. Undefined
+ * if there are no such rules.
+ */
+export function restrictedPredicate(policy: Policy, homes: readonly string[] = []): PathMatcher | undefined {
+  const compiled = compilePolicy(policy, homes);
+  if (restrictionsOf(compiled).every(({ target }) => target.kind !== "path" && !restrictsAllWrites(target)))
+    return undefined;
+  return (absolutePath) => {
+    const path = { requested: absolutePath, absolute: absolutePath, real: absolutePath, kind: "file" } as const;
+    const access = { kind: "write", path: absolutePath } as const;
+    const verdict = weighRules(compiled, (rule) => covers(rule, "Edit", { access, resolved: path, aliases: [] }));
+    return verdict !== undefined && verdict.effect !== "allow";
+  };
+}
+
+/** Returns a rule that restricts writing some or all files in the workspace. */
+export function restrictedWrites(compiled: CompiledPolicy): CompiledRule | undefined {
+  const all = weighRules(compiled, ({ target }) => restrictsAllWrites(target));
+  if (all !== undefined && all.effect !== "allow") return all.rule;
+  const { policy, homes } = compiled;
+  return restrictionsOf(compiled).find(
+    (rule) =>
+      rule.target.kind === "path" &&
+      rule.target.touches === "write" &&
+      placesOf(rule, policy, homes).some((place) =>
+        policy.workspaceRoots.some((root) => isWithin(place, root) || isWithin(root, place)),
+      ),
+  );
+}
+
+function restrictsAllWrites(target: CompiledRule["target"]): boolean {
+  return target.kind === "whole" && target.access === "write";
+}
+
+function restrictionsOf({ vetoes, asking, filed, layers }: CompiledPolicy): readonly CompiledRule[] {
+  const rules = [...vetoes, ...asking, ...filed, ...layers.flatMap((layer) => layer.rules)];
+  return rules.filter(({ rule }) => rule.effect !== "allow");
+}
+
+/**
  * Returns the directories to search for files that match deny rules for reading; undefined if there are no such rules.
  * For a rule that applies everywhere, the workspace is searched.
  */
@@ -279,7 +324,7 @@ export function deniedPlaces(policy: Policy, homes: readonly string[] = []): rea
 
 /** Returns the directories in which another name of a file can matter: the workspace, and those that rules restrict. */
 export function namedPlaces(policy: Policy, homes: readonly string[] = []): readonly string[] {
-  const restricted = restrictedPlaces(policy, homes, ({ rule }) => rule.effect !== "allow");
+  const restricted = restrictedPlaces(policy, homes, () => true);
   return [...new Set([...policy.workspaceRoots, ...restricted])];
 }
 
@@ -289,19 +334,21 @@ function restrictedPlaces(
   restricts: (rule: CompiledRule) => boolean,
 ): readonly string[] {
   const { limits } = policy;
-  const { vetoes, asking, filed, layers } = compilePolicy(policy, homes);
-  const rules = [...vetoes, ...asking, ...filed, ...layers.flatMap((layer) => layer.rules)];
+  const rules = restrictionsOf(compilePolicy(policy, homes));
   const paths = rules.filter((rule) => rule.target.kind === "path" && restricts(rule));
-  const places = paths.flatMap(({ rule }) => {
-    const parsed = parseRule(rule.text, rule.form);
-    const pattern = parsed.ok && parsed.target.kind === "path" ? parsed.target.pattern : "";
-    const fixed = pattern.split("/").slice(1);
-    const wild = fixed.findIndex((name) => /[*?[{\\]/.test(name));
-    const directory = (wild === -1 ? fixed : fixed.slice(0, wild)).filter((name) => name !== "").join("/");
-    if (directory === "" || !/^(~\/|\/\/)/.test(pattern)) return policy.workspaceRoots;
-    return pattern.startsWith("//") ? [`/${directory}`] : homes.slice(0, 1).map((home) => `${home}/${directory}`);
-  });
+  const places = paths.flatMap((rule) => placesOf(rule, policy, homes));
   return [...new Set(limits === undefined ? places : [...places, ...restrictedPlaces(limits, homes, restricts)])];
+}
+
+/** Returns the directories that contain all files which a rule for paths matches. */
+function placesOf({ rule }: CompiledRule, policy: Policy, homes: readonly string[]): readonly string[] {
+  const parsed = parseRule(rule.text, rule.form);
+  const pattern = parsed.ok && parsed.target.kind === "path" ? parsed.target.pattern : "";
+  const fixed = pattern.split("/").slice(1);
+  const wild = fixed.findIndex((name) => /[*?[{\\]/.test(name));
+  const directory = (wild === -1 ? fixed : fixed.slice(0, wild)).filter((name) => name !== "").join("/");
+  if (directory === "" || !/^(~\/|\/\/)/.test(pattern)) return policy.workspaceRoots;
+  return pattern.startsWith("//") ? [`/${directory}`] : homes.slice(0, 1).map((home) => `${home}/${directory}`);
 }
 
 function readMatcher({ target }: CompiledRule): PathMatcher | undefined {

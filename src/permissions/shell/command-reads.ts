@@ -1,5 +1,5 @@
 import type { DirectoryWalk, ShellPath } from "../../protocol/index.ts";
-import { copyingBy } from "./copied-files.ts";
+import { type Copying, copyingBy } from "./copied-files.ts";
 import { joinPattern } from "./directory-changes.ts";
 import { effectsOf } from "./programs/effects-of.ts";
 import { isReadOnly, type ReadOnlyOptions, readOnlyUse } from "./read-only/read-only.ts";
@@ -108,11 +108,12 @@ export type CommandOperands = ReadonlyMap<ShellWord, readonly CommandRead[] | un
 export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOperands {
   let operands = knownOperands.get(command);
   if (operands === undefined) {
-    const walkOver = copyWalks(command);
     const words = isReadOnly(command) ? [] : command.words.slice(1);
     const written = writtenWords(command);
+    const walkOver = changingWalks(command, written, loops);
+    const changed = replacing.has(programOf(command)) ? "replaced" : "target";
     const named = (word: ShellWord) =>
-      filesOf(word, command, { loops, walk: walkOver(word), role: written.has(word) ? "target" : "operand" });
+      filesOf(word, command, { loops, walk: walkOver(word), role: written.has(word) ? changed : "operand" });
     const files = new Map(words.map((word) => [word, named(word)]));
     const add = (word: ShellWord, more: readonly CommandRead[] | undefined) => {
       const known = files.get(word);
@@ -124,7 +125,7 @@ export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOpe
       if ("word" in effect && effect.word !== undefined && effect.word !== word) add(word, named(effect.word));
     }
     for (const [source, copies] of words.length === 0 ? [] : copiesOf(command, loops))
-      add(source, filesIn(copies, command, { role: "target", walk: undefined }));
+      add(source, filesIn(copies, command, { role: changed, walk: undefined }));
     operands = files;
     knownOperands.set(command, operands);
   }
@@ -133,12 +134,13 @@ export function operandsOf(command: SimpleCommand, loops: LoopWords): CommandOpe
 
 const knownOperands = new WeakMap<SimpleCommand, CommandOperands>();
 
-/** Returns the words that name files whose contents the command changes. Other programs replace or remove the files. */
+/** Returns the words that name files which the command writes, replaces or removes. */
 function writtenWords(command: SimpleCommand): ReadonlySet<ShellWord> {
-  if (replacing.has(programOf(command))) return new Set();
-  return new Set(effectsOf(command).flatMap((effect) => (effect.kind === "write" ? [effect.word] : [])));
+  const written = effectsOf(command).flatMap((effect) => (effect.kind === "write" ? [effect.word] : []));
+  return new Set(programOf(command) === "mv" ? command.words : written);
 }
 
+/** Programs that replace or remove files instead of changing their contents. */
 const replacing = new Set("rm rmdir unlink mv ln".split(" "));
 
 /** Returns the names that the copy of each source has if the destination is a directory. */
@@ -204,13 +206,18 @@ function isPathLike(pattern: string): boolean {
 }
 
 /**
- * Returns a function that says how a command that copies files traverses the directory that a word names. For an
- * archive, the destination is traversed, because files in it may be replaced.
+ * Returns a function that says how a command that changes or copies files traverses the directory that a word names.
+ * For an archive, the destination is traversed, because files in it may be replaced.
  */
-function copyWalks(command: SimpleCommand): (word: ShellWord) => DirectoryWalk | undefined {
+function changingWalks(
+  command: SimpleCommand,
+  written: ReadonlySet<ShellWord>,
+  loops: LoopWords,
+): (word: ShellWord) => DirectoryWalk | undefined {
   const name = programOf(command);
   const copying = copyingBy(command);
-  if (!copiers.has(name) || (name === "git" && copying === undefined)) return () => undefined;
+  if (!copiers.has(name) || (name === "git" && copying === undefined))
+    return (word) => (written.has(word) ? { follows: false, contents: false, changes: true } : undefined);
   const isOld = /tar$/.test(name) && /^[A-Za-z]*h/.test(command.words[1]?.text ?? "");
   const follows = isOld || command.words.some(({ text }) => /^-[^-]*[LhH]|^--(copy-links|deref)/.test(text));
   const walk = { follows: follows || name === "zip" || name === "scp", contents: true };
@@ -218,7 +225,14 @@ function copyWalks(command: SimpleCommand): (word: ShellWord) => DirectoryWalk |
     if (copying === undefined || !copying.isRecursive) return false;
     return copying.isArchive ? copying.target?.text === word.text : copying.sources.includes(word);
   };
-  return (word) => (writes(word) ? { ...walk, writes: true } : walk);
+  const changes = name === "mv" || name === "git" ? true : undefined;
+  return (word) => (writes(word) ? { ...walk, writes: true, changes, into: placesOf(copying!, command, loops) } : walk);
+}
+
+/** Returns the patterns of the place to which a command copies files. */
+function placesOf({ target }: Copying, { directories = [] }: SimpleCommand, loops: LoopWords): readonly string[] {
+  const places = (target && patternsOf(target, loops)) ?? [];
+  return places.flatMap(({ pattern }) => directories.map((each) => joinPattern(each, pattern) || "."));
 }
 
 const copiers = new Set("git cp mv tar gtar bsdtar zip unzip rsync scp 7z 7za 7zr cpio".split(" "));

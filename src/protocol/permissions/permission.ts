@@ -49,9 +49,9 @@ export interface ShellPath {
   /**
    * `argument`: read by a command; the command itself is judged as well. `operand`: possibly used by a command that may
    * change something; relevant to rules that allow the command. `target`: an operand that the command writes.
-   * `redirection`: opened by the shell.
+   * `replaced`: an operand that the command replaces or removes. `redirection`: opened by the shell.
    */
-  readonly role: "argument" | "operand" | "target" | "redirection";
+  readonly role: "argument" | "operand" | "target" | "replaced" | "redirection";
   /**
    * Shell pattern that names the path, as seen from the workspace. `\` precedes each quoted character, and a leading
    * `~` is the home directory.
@@ -59,9 +59,9 @@ export interface ShellPath {
   readonly pattern: string;
   /**
    * `pending`: the pattern was not expanded, so it is unknown which files it names. `walked`: the path was found by
-   * traversing a directory.
+   * traversing a directory. `changed`: the command would change this path while it traverses a directory.
    */
-  readonly state?: "pending" | "walked" | undefined;
+  readonly state?: "pending" | "walked" | "changed" | undefined;
   /** True if the shell splits the names of matching files at whitespace and expands them again. */
   readonly splits?: boolean | undefined;
   /** True if the word begins with a wildcard, so that the name of a matching file may look like an option. */
@@ -78,6 +78,10 @@ export interface DirectoryWalk {
   readonly contents: boolean;
   /** True if the command writes files with the names that it finds, so that none of these names may be protected. */
   readonly writes?: boolean | undefined;
+  /** Shell patterns of the places to which the command copies or moves what it finds, as seen from the workspace. */
+  readonly into?: readonly string[] | undefined;
+  /** True if the command changes, moves or removes what it finds. */
+  readonly changes?: boolean | undefined;
 }
 
 /** A path with its symlinks resolved. Created by a workspace and checked by `permissions`. */

@@ -1,4 +1,4 @@
-import { type CommandEffect, unknownArgument, unknownCode } from "./effects.ts";
+import { type CommandEffect, type Effects, unknownArgument, unknownCode } from "./effects.ts";
 import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
 
 const grep: ProgramSpec = {
@@ -87,7 +87,7 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
       operands: "data read*",
       options:
         "-n|--quiet|--silent -e|--expression=data^ -E|-r|--regexp-extended -f|--file=settings^ -i|--in-place[=data]!change -I[=data]!change -s|--separate -u|--unbuffered -z|--null-data",
-      check: checkSed,
+      check: (given) => [...checkSed(given), ...checkInPlace(given)],
     },
   ],
   ...each("awk gawk mawk nawk", awk),
@@ -137,6 +137,13 @@ function checkSed({ options, operands }: ArgumentReading): readonly CommandEffec
     const unknown = isPlain ? unknownArgument : unknownCode;
     return [unknown("a sed script can write files or run programs", at)];
   });
+}
+
+/** With `-i`, sed writes the files. If `-e` is missing, the first operand is the script. */
+function checkInPlace({ options, operands }: ArgumentReading): Effects {
+  const has = (names: RegExp) => options.some(({ option = "" }) => names.test(option));
+  if (!has(/^(--in-place|-I)$/)) return [];
+  return operands.slice(has(/^--(expression|file)$/) ? 0 : 1).map(({ word, at }) => ({ kind: "write", word, at }));
 }
 
 /** Matches one command of sed: addresses, then `p`, `d`, `=`, `q` or a substitution, all without escapes or brackets. */
