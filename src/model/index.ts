@@ -8,6 +8,7 @@ export {
 } from "./anthropic/anthropic-search.ts";
 export { createLimiter, type Limiter, type LimiterState } from "./limits/limiter.ts";
 export type { RetryPolicy } from "./limits/retry.ts";
+export { createProgramModel, type ProgramModelOptions } from "./program-model.ts";
 export { describeModel, describeNamedModel, knownModels, type ListedModel } from "./providers/describe-model.ts";
 export { listModels, type ModelList } from "./providers/list-models.ts";
 export { misspelledTier, namesOfModel, type ResolvedProvider } from "./providers/providers.ts";

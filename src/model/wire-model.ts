@@ -1,10 +1,9 @@
 import type { BodyOptions, Clock, Model, ModelProgress, ModelRequest } from "../ports/index.ts";
-import type { AssistantBlock, Dialect, ModelOutcome, Usage } from "../protocol/index.ts";
-import { addUsage, noUsage } from "../protocol/index.ts";
-import type { AnswerReader, CompleteAnswer, ReaderOptions } from "./answer.ts";
+import type { Dialect, ModelOutcome } from "../protocol/index.ts";
+import type { AnswerReader, ReaderOptions } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
-import type { Limiter, Pass } from "./limits/limiter.ts";
-import { decideRetry, defaultRetryPolicy, type RetryPolicy } from "./limits/retry.ts";
+import type { Limiter } from "./limits/limiter.ts";
+import { defaultRetryPolicy, type RetryPolicy } from "./limits/retry.ts";
 import { createOpenaiReader } from "./openai/openai-reader.ts";
 import { createResponsesReader } from "./openai/responses-reader.ts";
 import { describeModel } from "./providers/describe-model.ts";
@@ -12,6 +11,13 @@ import { commonHeaders, messagesUrl } from "./providers/endpoint.ts";
 import { enforceableSchema } from "./providers/enforceable-schema.ts";
 import { type ProviderInfo, providerInfo } from "./providers/provider-info.ts";
 import type { ResolvedProvider } from "./providers/providers.ts";
+import {
+  type AttemptListener,
+  type AttemptResult,
+  brokenUsage,
+  countReceived,
+  sendWithRetries,
+} from "./send-with-retries.ts";
 import { type AttemptEnd, type AttemptOptions, attempt } from "./transport/attempt.ts";
 import { type Connections, sharedConnections } from "./transport/connections.ts";
 import type { Failure } from "./transport/failure.ts";
@@ -63,68 +69,34 @@ interface Wire {
 
 type Emit = (progress: ModelProgress) => void;
 
-async function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): Promise<ModelOutcome> {
+function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): Promise<ModelOutcome> {
   const { options, policy, random } = wire;
-  const { limiter } = options;
-  const { signal } = request;
-  const ticket = limiter.ticket();
-  const lost = createLost();
   const send = sender(wire, request);
   const fallback = createFallback(wire, request);
-  let { maxTokens, prompt, withoutThinking } = request;
-  for (let tries = 1; ; tries += 1) {
-    const pass = await limiter.enter(ticket, signal, () => emit({ type: "waiting", for: "rateLimit" }));
-    if (pass === undefined) return lost.aborted();
+  const attempt = async (sent: ModelRequest, { emit, taken }: AttemptListener): Promise<AttemptResult> => {
     const received = countReceived(emit);
     const reader = readerFor(wire, request, received.emit);
     let progress: Progress = "unsent";
-    const end = await sendOnce(pass, () => {
-      emit({ type: "sent" });
-      const options = {
-        body: fallback.current(),
-        onSent: () => {
-          if (progress === "unsent") progress = "sent";
-        },
-        onTaken: () => {
-          progress = "accepted";
-          pass.taken();
-        },
-      };
-      return send(reader, { prompt, maxTokens }, options);
+    const end = await send(reader, sent, {
+      body: fallback.current(),
+      onSent: () => {
+        if (progress === "unsent") progress = "sent";
+      },
+      onTaken: () => {
+        progress = "accepted";
+        taken();
+      },
     });
     if (end.kind === "complete") {
-      pass.leave({ kind: "answered" });
       fallback.answered();
-      return lost.before(reader.answer());
+      return { kind: "complete", answer: reader.answer() };
     }
-    const attempt = { characters: received.characters(), request: { ...request, prompt } };
-    const spent = isBilled(progress, end) ? usageOf(reader, attempt) : undefined;
-    lost.add(reader.partial(), spent);
-    if (end.kind !== "failed") {
-      pass.leave({ kind: "failed" });
-      return lost.aborted();
-    }
-    const bare = end.failure.error.code === "thinking_refused" ? await withoutThinking?.() : undefined;
-    if (bare) {
-      prompt = bare;
-      withoutThinking = undefined;
-    }
-    const decision =
-      bare || fallback.isRefused(end.failure)
-        ? { again: true as const, delayMs: 0, maxAttempts: tries + 1 }
-        : decideRetry(end.failure, { attempt: tries, policy, random });
-    if (!decision.again) {
-      pass.leave({ kind: "failed" });
-      return lost.outcome(decision.failure.error);
-    }
-    const { delayMs, maxAttempts } = decision;
-    const { status = null, message: error } = end.failure.error;
-    emit({ type: "retried", retry: { attempt: tries, maxAttempts, delayMs, status, error }, lost: spent });
-    pass.leave({ kind: end.failure.pushback ?? "failed", waitMs: delayMs });
-    const next = spent && request.repeat ? await request.repeat(spent) : maxTokens;
-    if (typeof next !== "number") return lost.outcome({ code: "budget", message: next.message });
-    maxTokens = next;
-  }
+    const reported = reader.usage();
+    const spent = isBilled(progress, end) ? brokenUsage(reported, received.characters(), sent) : undefined;
+    return { ...end, partial: reader.partial(), spent };
+  };
+  const route = { limiter: options.limiter, policy, random, attempt, adapts: fallback.isRefused };
+  return sendWithRetries(route, request, emit);
 }
 
 /** Progress of an attempt. */
@@ -138,15 +110,6 @@ type Progress = "unsent" | "sent" | "accepted";
 function isBilled(progress: Progress, end: AttemptEnd): boolean {
   if (progress !== "sent") return progress === "accepted";
   return end.kind === "aborted" || (end.kind === "failed" && end.failure.error.code === "stalled");
-}
-
-async function sendOnce(pass: Pass, send: () => Promise<AttemptEnd>): Promise<AttemptEnd> {
-  try {
-    return await send();
-  } catch (bug) {
-    pass.leave({ kind: "failed" });
-    throw bug;
-  }
 }
 
 function sender(
@@ -235,61 +198,3 @@ export const createReader: Record<Dialect, (options: ReaderOptions) => AnswerRea
   openai: createOpenaiReader,
   responses: createResponsesReader,
 };
-
-/** Counts the received characters of a response. */
-function countReceived(emit: Emit): { readonly emit: Emit; readonly characters: () => number } {
-  let characters = 0;
-  const counting: Emit = (progress) => {
-    if ("text" in progress) characters += progress.text.length;
-    if ("json" in progress) characters += progress.json.length;
-    emit(progress);
-  };
-  return { emit: counting, characters: () => characters };
-}
-
-const CHARACTERS_PER_TOKEN = 4;
-
-/**
- * Returns the usage of a response up to the point where it broke off, which may be before the provider reported any
- * usage.
- */
-function usageOf(
-  reader: AnswerReader,
-  { characters, request }: { readonly characters: number; readonly request: ModelRequest },
-): Usage {
-  const reported = reader.usage();
-  const received = Math.ceil(characters / CHARACTERS_PER_TOKEN);
-  const inputTokens = () => {
-    const { prompt, promptTokens = 0 } = request;
-    const bytes = prompt.body(prompt.head.dialect, 0).reduce((sum, piece) => sum + piece.length, 0);
-    return Math.max(promptTokens, Math.ceil(bytes / CHARACTERS_PER_TOKEN));
-  };
-  const usage = reported ?? { ...noUsage, inputTokens: inputTokens() };
-  return { ...usage, outputTokens: Math.max(usage.outputTokens, received) };
-}
-
-/** Collects what failed attempts leave behind: the longest partial response, and every token that was paid for. */
-function createLost() {
-  let partial: readonly AssistantBlock[] = [];
-  let longest = 0;
-  let usage: Usage | undefined;
-  const outcome = (error: Extract<ModelOutcome, { ok: false }>["error"]): ModelOutcome => ({
-    ok: false,
-    error,
-    partial,
-    usage,
-  });
-  return {
-    add(blocks: readonly AssistantBlock[], spent: Usage | undefined): void {
-      const length = blocks.reduce((sum, block) => sum + ("text" in block ? block.text.length : 0), 0);
-      if (length > longest) {
-        longest = length;
-        partial = blocks;
-      }
-      if (spent) usage = usage ? addUsage(usage, spent) : spent;
-    },
-    before: (answer: CompleteAnswer): ModelOutcome => (usage === undefined ? answer : { ...answer, lostUsage: usage }),
-    outcome,
-    aborted: () => outcome({ code: "aborted", message: "The request was stopped. Resume the session to continue." }),
-  };
-}

@@ -96,6 +96,8 @@ export type ModelProgress =
    */
   | { readonly type: "waiting"; readonly for?: "rateLimit" | undefined }
   | { readonly type: "sent" }
+  /** Something that the user should know, such as an option that the provider ignores. Reported once per session. */
+  | { readonly type: "notice"; readonly message: string }
   /** The request is sent again. Everything streamed so far must be discarded. */
   | { readonly type: "retried"; readonly retry: ModelRetry; readonly lost?: Usage | undefined };
 
@@ -103,8 +105,9 @@ export type ModelProgress =
 export interface Model {
   describe(): ModelDescription;
   /**
-   * Calls the model. Never rejects: a failure is returned as an outcome. `emit` is called in order, and never after the
-   * promise has settled.
+   * Calls the model. A failure is returned as an outcome. `emit` is called in order, and never after the promise has
+   * settled. Only a program's model may reject: `openSession` wraps it, so that errors with an HTTP status (`status` or
+   * `statusCode`) and failed connections are retried and reported as for other models.
    */
   call(request: ModelRequest, emit: (progress: ModelProgress) => void): Promise<ModelOutcome>;
 }

@@ -1,9 +1,10 @@
 import { createHash } from "node:crypto";
 import { existsSync, readFileSync } from "node:fs";
-import { describeError, isRecord, UserError } from "../../lib/index.ts";
+import { UserError } from "../../lib/index.ts";
 import {
   createAnthropicSearch,
   createLimiter,
+  createProgramModel,
   createWireModel,
   type Limiter,
   type ProviderChoice,
@@ -13,14 +14,7 @@ import {
 } from "../../model/index.ts";
 import { createOfflineModel } from "../../offline/index.ts";
 import type { Clock, Model } from "../../ports/index.ts";
-import type {
-  AgentDefinition,
-  AssistantBlock,
-  ModelOutcome,
-  Settings,
-  SettingsOrigin,
-  StopReason,
-} from "../../protocol/index.ts";
+import type { AgentDefinition, Settings, SettingsOrigin } from "../../protocol/index.ts";
 import { connectionSilenceMs } from "../../runs/index.ts";
 import type { Environment } from "../directories.ts";
 import { settingPlace } from "./setting-place.ts";
@@ -93,90 +87,20 @@ export function chooseSessionModel(
   agent: AgentDefinition | undefined,
 ): ChosenModel {
   if (typeof model === "object")
-    return { model: ownModel(model, settings), requested: null, reason: "supplied by the program" };
+    return { model: programModel(model, settings, clock), requested: null, reason: "supplied by the program" };
   return chooseModel({ settings, origins, environment, clock, flags: { provider, model }, agent });
 }
 
-/**
- * Returns the program's model, with the prices from the settings if the model has no prices of its own. If a call
- * rejects or does not return an outcome, the result is a failure with an explanation.
- */
-function ownModel(model: Model, { providers }: Settings): Model {
-  const { provider, model: name, prices } = model.describe();
-  const known = prices ?? providers?.[provider]?.prices?.[name];
-  const invalid = (problem: string): ModelOutcome => {
-    const message = `The program's model ${name} ${problem}`;
-    return { ok: false, error: { code: "protocol", message }, partial: [] };
-  };
-  return {
-    describe: () => (known === prices ? model.describe() : { ...model.describe(), prices: known }),
-    call: async (request, emit) => {
-      try {
-        const outcome = await model.call(request, emit);
-        const problem = outcomeProblem(outcome);
-        return problem === undefined ? completeOutcome(outcome) : invalid(problem);
-      } catch (error) {
-        return invalid(`failed: ${describeError(error)}`);
-      }
-    },
-  };
+function programModel(model: Model, { providers }: Settings, clock: Clock): Model {
+  const { provider, model: name } = model.describe();
+  const prices = providers?.[provider]?.prices?.[name];
+  const limiter = limitersOfPrograms.get(model) ?? createLimiter({ clock });
+  limitersOfPrograms.set(model, limiter);
+  return createProgramModel(model, { limiter, clock, prices });
 }
 
-/** Returns what is wrong with an outcome from the program's model, as the end of a sentence; undefined if it is valid. */
-function outcomeProblem(value: unknown): string | undefined {
-  if (!isRecord(value) || typeof value["ok"] !== "boolean")
-    return "did not return an outcome: { ok: true, message, stopReason, usage } or { ok: false, error }.";
-  const wrong = value["ok"] ? responseProblem(value) : failureProblem(value);
-  return wrong && `returned an invalid outcome: ${wrong}.`;
-}
-
-function responseProblem({ message, stopReason, usage }: Readonly<Record<string, unknown>>): string | undefined {
-  const content = isRecord(message) ? message["content"] : undefined;
-  if (!Array.isArray(content)) return "message.content must be an array";
-  for (const [index, block] of content.entries()) {
-    const wrong = blockProblem(block);
-    if (wrong !== undefined) return `message.content[${index}]${wrong}`;
-  }
-  if (!stopReasons.some((known) => known === stopReason)) return `stopReason must be one of ${stopReasons.join(", ")}`;
-  return isRecord(usage) ? undefined : "usage must be an object with token counts";
-}
-
-const stopReasons = [
-  "end_turn",
-  "tool_calls",
-  "max_tokens",
-  "refusal",
-  "stop_sequence",
-  "pause",
-] satisfies StopReason[];
-
-/** Text fields of each kind of block. */
-const blockFields: Readonly<Record<AssistantBlock["type"], readonly string[]>> = {
-  text: ["text"],
-  thinking: ["text"],
-  opaque: ["json"],
-  tool_call: ["callId", "name", "inputJson"],
-};
-
-function blockProblem(block: unknown): string | undefined {
-  const type = isRecord(block) ? String(block["type"]) : "";
-  if (!isRecord(block) || !Object.hasOwn(blockFields, type))
-    return `.type must be one of ${Object.keys(blockFields).join(", ")}`;
-  const wrong = blockFields[type as AssistantBlock["type"]].find((field) => typeof block[field] !== "string");
-  return wrong && `.${wrong} must be a string`;
-}
-
-function failureProblem({ error, partial }: Readonly<Record<string, unknown>>): string | undefined {
-  if (!isRecord(error) || typeof error["message"] !== "string") return "error.message must be a string";
-  return partial === undefined || Array.isArray(partial) ? undefined : "partial must be an array";
-}
-
-/** Adds the fields that a program without type checking may leave out. */
-function completeOutcome(outcome: ModelOutcome): ModelOutcome {
-  return outcome.ok
-    ? { ...outcome, incompleteCalls: outcome.incompleteCalls ?? 0 }
-    : { ...outcome, partial: outcome.partial ?? [] };
-}
+/** Sessions that use the same model object share its limiter. */
+const limitersOfPrograms = new WeakMap<Model, Limiter>();
 
 /** Returns the file and line that set an agent's model, for use at the start of a message. */
 function placeOfModel({ file }: AgentDefinition): string {

@@ -8,6 +8,8 @@ export interface ProviderInfo {
   readonly model: string;
   readonly host: string;
   readonly keyVariable: string | undefined;
+  /** Set if a program supplies the model, so that its key and address are not in the settings. */
+  readonly isSupplied?: true | undefined;
   /** Removes secrets from external text, and shortens it to one line of limited length. */
   readonly quote: (text: string) => string;
 }
@@ -28,6 +30,12 @@ export function providerInfo(provider: ResolvedProvider, model: string): Provide
 }
 
 const longestQuote = 400;
+
+/** Returns what is known about the provider of a model that a program supplies. */
+export function suppliedInfo({ provider, model }: { readonly provider: string; readonly model: string }): ProviderInfo {
+  const quoteWithout = (text: string) => quote([], text);
+  return { provider, model, host: provider, keyVariable: undefined, isSupplied: true, quote: quoteWithout };
+}
 
 function quote(secrets: readonly string[], text: string): string {
   let line = stripControls(text.slice(0, 20_000)).replace(/\s+/g, " ").trim();

@@ -52,7 +52,7 @@ export function failureOfStatus({ status, headers, body, now }: ErrorAnswer, inf
 
 /** Classifies an error inside a response with status 200 or inside a stream. */
 export function providerFailure(error: ProviderError, info: ProviderInfo): Failure {
-  const status = statusByType.find(([pattern]) => pattern.test(error.type))?.[1] ?? 500;
+  const status = statusOfType(error.type) ?? 500;
   const made = classify(status, error, info);
   const { code, message } = made.error;
   return { error: { code, message }, retry: made.retry, ...pushbackOf(status, made) };
@@ -61,6 +61,10 @@ export function providerFailure(error: ProviderError, info: ProviderInfo): Failu
 function pushbackOf(status: number, { error }: Failure): Pick<Failure, "pushback"> {
   if (error.code === "rate_limited") return { pushback: "refused" };
   return status >= 500 || error.code === "overloaded" ? { pushback: "overloaded" } : {};
+}
+
+function statusOfType(type: string): number | undefined {
+  return statusByType.find(([pattern]) => pattern.test(type))?.[1];
 }
 
 const statusByType: readonly (readonly [RegExp, number])[] = [
@@ -99,10 +103,7 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
   if (status === 404 && /not_found_error/.test(error.type))
     return make("unknown_model", unknownModelMessage(info, said));
   if (status === 404 || status === 405) {
-    return make(
-      "protocol",
-      `${host} has no model API at this address (status ${status})${said}. Check the base URL of ${provider}. If its server uses another wire format, set providers.${provider}.dialect in your settings.`,
-    );
+    return make("protocol", `${host} has no model API at this address (status ${status})${said}. ${addressFix(info)}.`);
   }
   if (status === 400 && /does not support tools|tool (use|calling) is not supported/i.test(text)) {
     return make(
@@ -148,11 +149,18 @@ const refusedThinking =
 const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 
-function unknownModelMessage({ provider, model }: ProviderInfo, said: string): string {
+function addressFix({ provider, isSupplied }: ProviderInfo): string {
+  if (isSupplied) return "Check the base URL that the program passes to its model";
+  return `Check the base URL of ${provider}. If its server uses another wire format, set providers.${provider}.dialect in your settings`;
+}
+
+function unknownModelMessage({ provider, model, isSupplied }: ProviderInfo, said: string): string {
+  if (isSupplied) return `${provider} has no model named "${model}"${said}. Choose another one in the program.`;
   return `${provider} has no model named "${model}"${said}. Choose another one with the \`model\` option; "retinue doctor --provider ${provider} --model ${model}" lists the models that ${provider} offers.`;
 }
 
-function keyFix({ keyVariable, provider }: ProviderInfo): string {
+function keyFix({ keyVariable, provider, isSupplied }: ProviderInfo): string {
+  if (isSupplied) return "Check the key that the program passes to its model";
   if (keyVariable === undefined)
     return `Set providers.${provider}.apiKeyEnv in your settings to the name of the environment variable that contains its key`;
   return `Check the key in ${keyVariable}`;

@@ -216,6 +216,9 @@ function listener(
   let resume: (() => void) | undefined;
   let endDelay: (() => Promise<void>) | undefined;
   let isRetried = false;
+  const record = (line: DurableEvent): void => {
+    recorded = Promise.all([recorded, host.record([line])]);
+  };
   const proceed = (): void => {
     resume?.();
     if (endDelay) recorded = Promise.all([recorded, endDelay()]);
@@ -231,12 +234,11 @@ function listener(
       isRetried = progress.type === "retried";
       clocks.modelMoved();
       if (progress.type === "waiting" || progress.type === "sent") return;
-      if (progress.type !== "retried") outlet.emit({ ...progress, turn });
-      else {
-        const { retry, lost } = progress;
-        const line: DurableEvent = { type: "model.retried", turn, retry, ...(lost && bill.costOf(lost)) };
-        recorded = Promise.all([recorded, host.record([line])]);
-      }
+      if (progress.type === "notice")
+        return record({ type: "notice.raised", code: "model", message: progress.message });
+      if (progress.type !== "retried") return outlet.emit({ ...progress, turn });
+      const { retry, lost } = progress;
+      record({ type: "model.retried", turn, retry, ...(lost && bill.costOf(lost)) });
     },
     settled: () => {
       proceed();
