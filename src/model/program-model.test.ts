@@ -61,6 +61,11 @@ describe("an error that a program's model throws", () => {
   it.each<[string, unknown, number]>([
     ["429 with its delay in `Headers`", { status: 429, headers: new Headers({ "retry-after": "7" }) }, 7_000],
     ["429 with its delay in an object", { statusCode: 429, responseHeaders: { "Retry-After-Ms": "900" } }, 900],
+    [
+      "a response as the cause",
+      new Error("slow down", { cause: new Response("", { status: 429, headers: { "retry-after": "3" } }) }),
+      3_000,
+    ],
     ["429 without a delay", withFields("slow down", { status: 429 }), 375],
     ["529", withFields("overloaded", { status: 529 }), 375],
     ["500", withFields("oops", { status: 500 }), 375],
@@ -121,7 +126,12 @@ describe("an error that a program's model throws", () => {
     ],
     ["an address that never answered", fetchFailed("ECONNREFUSED"), "connection", "refused the connection"],
     ["a bug", new TypeError("x is not a function"), "protocol", "The program's model m-1 failed: x is not a function"],
-    ["a missing file", withFields("ENOENT: no key.txt", { code: "ENOENT" }), "protocol", "failed: A file or program does not exist"],
+    [
+      "a missing file",
+      withFields("ENOENT: no key.txt", { code: "ENOENT" }),
+      "protocol",
+      "failed: A file or program does not exist",
+    ],
   ])("is not retried: %s", async (_, thrown, code, message) => {
     const { outcome, attempts } = await call([throwing(thrown)]);
     expect(outcome).toMatchObject({ ok: false, error: { code, message: expect.stringContaining(message) } });

@@ -1,6 +1,7 @@
 import { describeError, isRecord } from "../lib/index.ts";
 import type { Clock, Model, ModelDescription, ModelProgress, ModelRequest } from "../ports/index.ts";
 import type { AssistantBlock, ModelOutcome, Prices, StopReason } from "../protocol/index.ts";
+import { completeInput } from "./answer.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./limits/retry.ts";
 import { enforceableSchema } from "./providers/enforceable-schema.ts";
@@ -160,9 +161,24 @@ function failureProblem({ error, partial }: Readonly<Record<string, unknown>>): 
   return partial === undefined || Array.isArray(partial) ? undefined : "partial must be an array";
 }
 
-/** Adds the fields that a program without type checking may leave out. */
+/**
+ * Adds the fields that a program without type checking may leave out, and removes calls whose input is not complete,
+ * which must never be run.
+ */
 function completeOutcome(outcome: ModelOutcome): ModelOutcome {
-  return outcome.ok
-    ? { ...outcome, incompleteCalls: outcome.incompleteCalls ?? 0 }
-    : { ...outcome, partial: outcome.partial ?? [] };
+  if (!outcome.ok) return { ...outcome, partial: outcome.partial ?? [] };
+  const { message, stopReason, incompleteCalls = 0 } = outcome;
+  const last = message.content.at(-1);
+  const content = message.content.flatMap((block): readonly AssistantBlock[] => {
+    if (block.type !== "tool_call") return [block];
+    // The token limit can cut off a call before its first character, which must not look like "no arguments".
+    const inputJson = completeInput(block.inputJson, stopReason !== "max_tokens" || block !== last);
+    return inputJson === undefined ? [] : [inputJson === block.inputJson ? block : { ...block, inputJson }];
+  });
+  const left = message.content.length - content.length;
+  return {
+    ...outcome,
+    message: { ...message, content },
+    incompleteCalls: incompleteCalls + left,
+  };
 }

@@ -17,21 +17,28 @@ interface ErrorContext {
 /**
  * Classifies an error that a program's model threw. HTTP errors are recognized by the properties that `fetch` responses
  * and the providers' SDKs have: `status` or `statusCode`, `headers` or `responseHeaders`, and `error`, `responseBody`
- * or `message`. Failed connections are recognized by their codes. Returns undefined for any other error.
+ * or `message`. The response can also be the error's `cause`. Failed connections are recognized by their codes. Returns
+ * undefined for any other error.
  */
 export function failureOfError(thrown: unknown, { info, now, reached }: ErrorContext): Failure | undefined {
   if (!isRecord(thrown)) return typeof thrown === "string" ? providerFailure(providerErrorOf(thrown), info) : undefined;
-  const { status, statusCode = status, code, url, isRetryable } = thrown;
+  const { url, isRetryable, cause } = thrown;
   const about = { ...info, host: hostIn(url) ?? info.host };
-  const number = [statusCode, code].find((value) => typeof value === "number" && value >= 300 && value < 600);
-  if (number !== undefined) {
-    const answer = { status: Number(number), headers: headersOf(thrown), body: bodyOf(thrown), now };
+  const response = [thrown, cause].filter(isRecord).find((each) => statusOf(each) !== undefined);
+  if (response !== undefined) {
+    const answer = { status: statusOf(response) ?? 0, headers: headersOf(response), body: bodyOf(thrown), now };
     return withHint(failureOfStatus(answer, about), isRetryable);
   }
   const broken = connectionError(thrown);
   if (broken) return failureOfConnection(broken, { info: about, reached });
   const isReported = !(thrown instanceof Error) && typeof thrown["message"] === "string";
   return isReported ? providerFailure(providerErrorOf(thrown), info) : undefined;
+}
+
+function statusOf({ status, statusCode, code }: Record<string, unknown>): number | undefined {
+  return [statusCode, status, code].find(
+    (each): each is number => typeof each === "number" && each >= 300 && each < 600,
+  );
 }
 
 /** What an SDK says about retries overrides the status, but a spending cap or an invalid key is never retried. */

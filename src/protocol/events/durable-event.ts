@@ -406,10 +406,14 @@ export type ContextCause =
 export type PlanChange = "agent" | "person";
 export type CacheDimension = "system" | "system_context" | "user_context" | "tools_model_thinking" | "messages";
 
+/** A failed attempt of a request that is sent again. */
 export interface ModelRetry {
+  /** Number of the failed attempt, starting at 1. */
   readonly attempt: number;
   readonly maxAttempts: number;
+  /** Wait before the next attempt. */
   readonly delayMs: number;
+  /** HTTP status of the failed attempt, if there was one. */
   readonly status: number | null;
   readonly error: string;
 }

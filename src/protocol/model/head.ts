@@ -2,8 +2,10 @@ import type { JsonSchema } from "../json.ts";
 
 /** Wire format: Anthropic's Messages API, or OpenAI's Chat Completions API or Responses API. */
 export const dialects = ["anthropic", "openai", "responses"] as const;
+/** Name of a wire format. */
 export type Dialect = (typeof dialects)[number];
 
+/** A tool as the model sees it. */
 export interface ToolDeclaration {
   readonly name: string;
   readonly description: string;
@@ -19,6 +21,7 @@ export interface ToolDeclaration {
 export type CacheLifetime = "5m" | "1h";
 
 export const efforts = ["low", "medium", "high", "xhigh", "max"] as const;
+/** How much a model should think. */
 export type Effort = (typeof efforts)[number];
 
 /** Everything that precedes the messages of a request. Stored once per session, under the hash of its JSON. */

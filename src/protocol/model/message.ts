@@ -3,12 +3,14 @@ import type { CallId } from "../ids.ts";
 /** A message in neutral form. A serializer converts it to a dialect's bytes exactly once. */
 export type Message = UserMessage | AssistantMessage;
 
+/** A user turn: everything that the model gets between two of its responses. */
 export interface UserMessage {
   readonly role: "user";
   /** Tool results in call order, then text and images. */
   readonly content: readonly UserBlock[];
 }
 
+/** A response of the model. */
 export interface AssistantMessage {
   readonly role: "assistant";
   readonly content: readonly AssistantBlock[];
@@ -16,9 +18,12 @@ export interface AssistantMessage {
 
 /** A part of a user turn: text, an image or the result of a call. */
 export type UserBlock = TextBlock | ImageBlock | ToolResultBlock;
+/** A part of a response. */
 export type AssistantBlock = TextBlock | ThinkingBlock | OpaqueBlock | ToolCallBlock;
+/** A part of a tool result. */
 export type ResultBlock = TextBlock | ImageBlock;
 
+/** Text that the user, the model or a tool wrote. */
 export interface TextBlock {
   readonly type: "text";
   readonly text: string;
@@ -26,6 +31,7 @@ export interface TextBlock {
   readonly phase?: "commentary" | "final_answer" | undefined;
 }
 
+/** An image in a user turn or a tool result. */
 export interface ImageBlock {
   readonly type: "image";
   readonly mediaType: "image/png" | "image/jpeg" | "image/gif" | "image/webp";
@@ -33,6 +39,7 @@ export interface ImageBlock {
   readonly data: string;
 }
 
+/** The result of a tool call. */
 export interface ToolResultBlock {
   readonly type: "tool_result";
   readonly callId: CallId;
@@ -46,6 +53,7 @@ export interface Origin {
   readonly model: string;
 }
 
+/** What the model thought before or between its texts and calls. Some providers sign it and expect it back. */
 export interface ThinkingBlock {
   readonly type: "thinking";
   readonly text: string;
@@ -60,6 +68,7 @@ export interface OpaqueBlock {
   readonly origin: Origin;
 }
 
+/** A tool call in a response. */
 export interface ToolCallBlock {
   readonly type: "tool_call";
   readonly callId: CallId;

@@ -1,8 +1,10 @@
 import type { AssistantBlock, AssistantMessage } from "./message.ts";
 import type { Usage } from "./usage.ts";
 
+/** Why a model ended its response. */
 export type StopReason = "end_turn" | "tool_calls" | "max_tokens" | "refusal" | "stop_sequence" | "pause";
 
+/** Kind of an error. */
 export type ModelErrorCode =
   | "aborted"
   | "auth"
@@ -22,6 +24,7 @@ export type ModelErrorCode =
   | "unknown_model"
   | "unsupported";
 
+/** Why there is no response. */
 export interface ModelError {
   readonly code: ModelErrorCode;
   /** One sentence that tells the user what to do. */
