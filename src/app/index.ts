@@ -178,7 +178,15 @@ export {
 export { isAgentCommand, refuseAgentCommand } from "./commands/check-answerer.ts";
 export { checkInstallation, type Finding } from "./commands/check-installation.ts";
 export { type CheckedRow, checkRows, INVALID_ROW } from "./commands/check-rows.ts";
-export { type ListedModel, modelsOf } from "./commands/list-models.ts";
+export {
+  type ListedModel,
+  type ListedProvider,
+  type LookedUpModel,
+  listProviders,
+  lookUpModel,
+  type ModelFacts,
+  modelsOf,
+} from "./commands/list-models.ts";
 export {
   type ExplainedCall,
   explainCall,
@@ -212,6 +220,7 @@ export {
   steerSession,
   unmatchedAgent,
 } from "./commands/steer.ts";
+export { type AbilityCheck, type ModelTest, testModel } from "./commands/test-model.ts";
 export {
   type AddedTrust,
   addTrust,

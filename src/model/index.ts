@@ -11,6 +11,16 @@ export type { RetryPolicy } from "./limits/retry.ts";
 export { createProgramModel, type ProgramModelOptions } from "./program-model.ts";
 export { describeModel, describeNamedModel, knownModels, type ListedModel } from "./providers/describe-model.ts";
 export { listModels, type ModelList } from "./providers/list-models.ts";
+export {
+  type LookedUpModel,
+  lookUpModel,
+  type ModelFacts,
+  modelFacts,
+  nearestModels,
+  type SurveyedProvider,
+  surveyProviders,
+} from "./providers/look-up-model.ts";
+export { withoutDate } from "./providers/model-table.ts";
 export { misspelledTier, namesOfModel, type ResolvedProvider } from "./providers/providers.ts";
 export {
   type ProviderChoice,

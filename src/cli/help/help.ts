@@ -88,6 +88,7 @@ Usage
   retinue cache [command]          Report what prompt caching saved
   retinue serve                    Serve sessions over HTTP and in browsers
   retinue worker --server URL      Offer a directory to sessions on a server
+  retinue models [command]         List, show or test models
   retinue doctor                   Check what is installed and configured
   retinue help [command]           Show help
 
@@ -486,6 +487,36 @@ everything that it started is ended.
 
 The exit code is 2 if the server refuses the token or the version, or if the
 directory does not exist; 130 or 143 after a signal.
+`,
+  models: `Shows which models can be used, what they cost, and whether they work.
+
+Examples
+  retinue models
+  retinue models show small
+  retinue models test claude-haiku-5-5
+  retinue models test qwen4-coder --provider local
+
+Usage
+  retinue models list              List the known models of all providers, and
+                                   what your keys can reach
+  retinue models show MODEL        Show a model's window, prices, cache,
+                                   thinking, effort and other names
+  retinue models test MODEL        Check with one request whether a model
+                                   answers, streams, calls tools, sees images
+                                   and uses the cache. If the first request is
+                                   refused or shows too little, a few more are
+                                   sent
+  All of these commands:
+      --provider NAME              Use this provider
+      --settings FILE              Use FILE instead of ~/.retinue/settings.json
+      --json                       Print JSON
+
+MODEL is an id, an id after its provider (openai/gpt-6-sol), or another name,
+such as small or opus.
+
+The exit code of "list" is 1 if a provider that is configured can't be asked.
+The exit code of "test" is 1 if agents can't work with the model. The exit code
+is 2 if the model or the provider is unknown, or the key is missing or refused.
 `,
   doctor: `Checks the installation and configuration, and shows how to fix problems.
 

@@ -18,7 +18,10 @@ const unknown: Record<Dialect, { window: number; maxOutputTokens: number }> = {
  * Describes a model from the settings, then from the built-in tables, then from cautious defaults. Unknown prices are
  * left out.
  */
-export function describeModel(provider: ResolvedProvider, model: string): ModelDescription {
+export function describeModel(
+  provider: Pick<ResolvedProvider, "name" | "dialect" | "window" | "maxOutputTokens" | "prices">,
+  model: string,
+): ModelDescription {
   const known = knownModel(provider.name, model);
   const prices = provider.prices?.[model] ?? known?.prices;
   return {

@@ -7,6 +7,7 @@ import {
   knownModel,
   models,
   modelsOfTable,
+  namesIn,
   retired,
   retirementOf,
 } from "./model-table.ts";
@@ -20,12 +21,6 @@ const known = ({ provider, model }: (typeof all)[number]) => {
   if (found === undefined) throw new Error(`${provider}/${model} has no line`);
   return found;
 };
-const namesIn = (table: string): readonly string[] =>
-  table
-    .trim()
-    .split("\n")
-    .slice(1)
-    .map((line) => line.slice(0, line.indexOf(" ")));
 const environment = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" };
 const resolve = (model: string) => resolveProvider({ settings: {}, environment, flags: { model } });
 

@@ -113,15 +113,18 @@ export interface KnownModel {
 
 /** Looks up a model under the name of its own provider, because a gateway sells the same model at a different price. */
 export function knownModel(provider: string, model: string): KnownModel | undefined {
-  const line = lineOf(models, `${provider}/${undated(model)}`);
+  const line = lineOf(models, `${provider}/${withoutDate(model)}`);
   return line === undefined ? undefined : parseModel(line);
 }
 
 /** Returns the ids of a provider's models. */
 export function modelsOfTable(provider: string): readonly string[] {
-  return linesOf(models).flatMap(({ name }) =>
-    name.startsWith(`${provider}/`) ? [name.slice(provider.length + 1)] : [],
-  );
+  return namesIn(models).flatMap((name) => (name.startsWith(`${provider}/`) ? [name.slice(provider.length + 1)] : []));
+}
+
+/** Returns the names in the first column of a table. */
+export function namesIn(table: string): readonly string[] {
+  return linesOf(table).map(({ name }) => name);
 }
 
 export function isInTable(provider: string): boolean {
@@ -139,11 +142,12 @@ export function retirementOf(
   provider: string,
   model: string,
 ): { readonly since: string; readonly use: ModelTier } | undefined {
-  const [since = "", use] = lineOf(retired, `${provider}/${undated(model)}`)?.cells ?? [];
+  const [since = "", use] = lineOf(retired, `${provider}/${withoutDate(model)}`)?.cells ?? [];
   return use === undefined ? undefined : { since, use: use as ModelTier };
 }
 
-function undated(model: string): string {
+/** Returns the id of a model without its date. */
+export function withoutDate(model: string): string {
   return model.replace(/-(\d{8}|\d{4}-\d{2}-\d{2}|\d{4}|latest)$/, "");
 }
 

@@ -117,7 +117,7 @@ function askedProvider(request: ProviderRequest, model: Asked | undefined): Aske
 }
 
 /** Returns the prefix of `provider/model` if it is a known provider, because model ids can contain slashes too. */
-function prefixOf(model: string, { providers = {} }: Settings): string | undefined {
+export function prefixOf(model: string, { providers = {} }: Settings): string | undefined {
   const names = providerNames(providers);
   if (model === OFFLINE) return OFFLINE;
   const prefix = model.slice(0, Math.max(0, model.indexOf("/")));
