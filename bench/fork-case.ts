@@ -2,9 +2,9 @@ import { setTimeout as wait } from "node:timers/promises";
 import { setFlagsFromString } from "node:v8";
 import { runInNewContext } from "node:vm";
 import type { Journal } from "../src/ports/index.ts";
-import type { DurableEvent, Head, Line } from "../src/protocol/index.ts";
+import { type DurableEvent, FORK_INTRODUCTION, type Head, type Line } from "../src/protocol/index.ts";
 import { Thread } from "../src/runs/index.ts";
-import { type ForkSiblings, forkPoint, forkPrompt, forkSiblings } from "../src/runs/subagents/forks.ts";
+import { type ForkSiblings, forkPoint, forkSiblings } from "../src/runs/subagents/forks.ts";
 import { median } from "./client.ts";
 import type { Figure } from "./figure.ts";
 
@@ -66,7 +66,7 @@ async function fork(parent: Thread, index: number, siblings: ForkSiblings): Prom
   const { origin, past } = forkPoint(parent, { kind: "fork", siblings });
   const thread = new Thread(agentId, nowhere);
   thread.inherit(past);
-  const words = forkPrompt(`Take part ${index} of the work and say what you found there.`);
+  const text = `Take part ${index} of the work and say what you found there.`;
   await thread.record([
     {
       type: "agent.created",
@@ -81,7 +81,8 @@ async function fork(parent: Thread, index: number, siblings: ForkSiblings): Prom
       version: "0",
       serializer: 1,
     },
-    { type: "prompt.received", content: words.map((text) => ({ type: "text", text })), from: "agent" },
+    { type: "context.added", cause: "fork", text: FORK_INTRODUCTION },
+    { type: "prompt.received", content: [{ type: "text", text }], from: "agent" },
     { type: "model.requested", turn: 1 },
   ]);
   thread.newestPrompt?.body(head.dialect, 1_000);

@@ -6,6 +6,7 @@ import {
   FORK_INTRODUCTION,
   type Head,
   type Message,
+  runtimeText,
   type UserMessage,
 } from "../protocol/index.ts";
 import {
@@ -382,7 +383,7 @@ describe("cache marks", () => {
 
   it("can follow the environment, which is the same for agents of the same kind", () => {
     const chain = new Chain(head);
-    const texts = [`${ENVIRONMENT_OPENING}\nDate: today]`, "Do part 1."];
+    const texts = [runtimeText(`${ENVIRONMENT_OPENING}\nDate: today`), "Do part 1."];
     chain.append({ role: "user", content: texts.map((text) => ({ type: "text", text })) });
     const [environment, whole] = prefixPoints(chain.request().view).points.slice(-2);
     expect((whole?.bytes ?? 0) - (environment?.bytes ?? 0)).toBeGreaterThan("Do part 1.".length);

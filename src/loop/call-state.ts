@@ -1,12 +1,14 @@
-import type {
-  AgentId,
-  CallId,
-  RunId,
-  ToolCall,
-  ToolResult,
-  ToolResultBlock,
-  UserBlock,
-  UserReply,
+import {
+  type AgentId,
+  type CallId,
+  type RunId,
+  runtimeText,
+  type ToolCall,
+  type ToolResult,
+  type ToolResultBlock,
+  type UserBlock,
+  type UserReply,
+  withoutRuntimeTag,
 } from "../protocol/index.ts";
 
 export interface CallState {
@@ -60,9 +62,9 @@ function resultBlock({ call, result }: CallState): ToolResultBlock {
 
 /**
  * Returns the calls and their results as text and images, for a conversation that no longer contains the response with
- * the calls.
+ * the calls. `isOld`: earlier versions sent this text, so its bytes must stay the same.
  */
-export function toldCalls(calls: readonly CallState[]): readonly UserBlock[] {
+export function toldCalls(calls: readonly CallState[], isOld = false): readonly UserBlock[] {
   if (calls.length === 0) return [];
   const told = calls.flatMap(({ call, result }): UserBlock[] => {
     const outcome = result?.outcome ?? "cancelled";
@@ -72,19 +74,21 @@ export function toldCalls(calls: readonly CallState[]): readonly UserBlock[] {
     );
     return [text(`${begin}\n<result>`), ...content, text("</result>")];
   });
-  return [
-    text("[Your newest calls and their results, which you have not seen yet. They are not a new request.]"),
-    ...told,
-  ];
+  const about = isOld
+    ? "[Your newest calls and their results, which you have not seen yet. They are not a new request.]"
+    : runtimeText(
+        "Your newest calls and their results follow. You have not seen them yet. They are not a new request.",
+      );
+  return [text(about), ...told];
 }
 
 function text(value: string): UserBlock {
   return { type: "text", text: value };
 }
 
-/** Escapes text that would begin or end a call or a result. */
+/** Escapes text that would begin or end a call or a result, or that imitates Retinue's tag. */
 function escapeCalls(value: string): string {
-  return value.replace(/<(?=\/?(?:call|result)\b)/gi, "&lt;");
+  return withoutRuntimeTag(value).replace(/<(?=\/?(?:call|result)\b)/gi, "&lt;");
 }
 
 /**

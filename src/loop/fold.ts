@@ -12,7 +12,16 @@ import type {
   UserBlock,
   UserMessage,
 } from "../protocol/index.ts";
-import { addUsage, callsOf, isUnfinished, paidUsage, textOf } from "../protocol/index.ts";
+import {
+  addUsage,
+  callsOf,
+  isRuntimeText,
+  isUnfinished,
+  paidUsage,
+  type ResultBlock,
+  textOf,
+  withoutRuntimeTag,
+} from "../protocol/index.ts";
 import { mayHaveChanged } from "./call-effects.ts";
 import { type CallState, findCall, forkedCalls, indexOfCall, resultBlocks, toldCalls } from "./call-state.ts";
 import { answered, compacted, failed, inherited, requested, restarted } from "./context.ts";
@@ -134,9 +143,21 @@ export function userTurn(state: LoopState): UserMessage | undefined {
 }
 
 /** Returns the state in which the results of calls are text, because the response with the calls is not kept. */
-export function withToldCalls(state: LoopState): LoopState {
+export function withToldCalls(state: LoopState, isOld?: boolean): LoopState {
   if (state.calls.length === 0) return state;
-  return { ...state, calls: [], said: [...toldCalls(state.calls), ...state.said] };
+  return { ...state, calls: [], said: [...toldCalls(state.calls, isOld), ...state.said] };
+}
+
+/**
+ * Returns blocks that Retinue did not write, without its tag. All text in a user turn comes through here, unless
+ * Retinue itself wrote it.
+ */
+function foreign<Block extends UserBlock | ResultBlock>(blocks: readonly Block[]): readonly Block[] {
+  return blocks.map((block) => {
+    if (block.type !== "text") return block;
+    const text = withoutRuntimeTag(block.text);
+    return text === block.text ? block : { ...block, text };
+  });
 }
 
 function agentForked(state: LoopState, origin: ForkOrigin): LoopState {
@@ -175,7 +196,8 @@ function agentResumed(state: LoopState, event: EventOf<"agent.resumed">): LoopSt
   return withBackground({ ...state, background: others, awaited }, [{ agentId, runId }]);
 }
 
-function promptReceived(state: LoopState, { content }: EventOf<"prompt.received">): LoopState {
+function promptReceived(state: LoopState, event: EventOf<"prompt.received">): LoopState {
+  const content = foreign(event.content);
   const prompt = textOf(content);
   return {
     ...restartCount(state),
@@ -218,7 +240,7 @@ function hooksRan(state: LoopState, { callId, decision, inputJson, output, conte
   const made = callId === undefined ? undefined : findCall(state, callId);
   if (made === undefined) return next;
   const { call, granted, result } = made;
-  const content = output === undefined ? undefined : ([{ type: "text", text: output }] as const);
+  const content = output === undefined ? undefined : foreign([{ type: "text", text: output }]);
   return withCall(next, call.callId, {
     result: result && content ? { ...result, content } : result,
     call: inputJson === undefined ? call : { ...call, inputJson },
@@ -247,7 +269,7 @@ function modelRequested(state: LoopState, { turn }: EventOf<"model.requested">):
 
 function conversationCompacted(before: LoopState, event: EventOf<"conversation.compacted">): LoopState {
   const { usage, costUsd, milliseconds = 0 } = event;
-  const state = event.kept === 0 ? withToldCalls(before) : before;
+  const state = event.kept === 0 ? withToldCalls(before, !isRuntimeText(event.summary)) : before;
   const context = compacted(state.context, event, userTurn(state));
   return withRun({ ...restartCount(state), context, environment: undefined, toldHead: undefined }, (run) => ({
     usage: usage ? addUsage(run.usage, usage) : run.usage,
@@ -345,7 +367,10 @@ function toolEnded(before: LoopState, event: EventOf<"tool.ended">): LoopState {
   const state = withBackground(known, [...(launched ? [launched] : []), ...(agent?.unreturned ?? [])]);
   const made = findCall(state, event.callId);
   if (made === undefined) return state;
-  const ended = withCall(state, event.callId, { status: "ended", result: event.result });
+  const ended = withCall(state, event.callId, {
+    status: "ended",
+    result: { ...event.result, content: foreign(event.result.content) },
+  });
   if (state.run === undefined) return ended;
   const counted = withRun(ended, (run) => ({
     facts: withCallFacts(run.facts, made.call, event.result),

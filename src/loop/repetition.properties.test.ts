@@ -322,7 +322,7 @@ describe("the loop messages", () => {
     const third = repeat(3, turns).flatMap((calls, index) => eventsOf(calls, index + 1));
     const state = third.reduce(fold, begin.reduce(fold, initialState));
     expect(state.toTell?.text).toBe(
-      "[You have repeated the same calls three times with the same results: Read src/a.ts, Read src/b.ts, then Grep TODO. Repeating them will not give anything new. Use what you have, or try a different approach.]",
+      "You have repeated the same calls three times with the same results: Read src/a.ts, Read src/b.ts, then Grep TODO. Repeating them will not give anything new. Use what you have, or try a different approach.",
     );
     expect(run(repeat(8, turns)).message).toBe(
       "Stopped because of a loop: the agent repeated the same calls eight times with the same results, and changed nothing in between: Read src/a.ts, Read src/b.ts, then Grep TODO. Resume it with different instructions to continue.",

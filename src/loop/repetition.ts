@@ -117,10 +117,10 @@ function nameOf({ call }: CallState): string {
 function warningText(cycle: Cycle, waits: ReadonlySet<Wait>): string {
   const calls = `${timesOf(cycle)} with the same results: ${callsOf(cycle)}`;
   if (waits.size === 0) {
-    return `[You have repeated the same calls ${calls}. Repeating them will not give anything new. Use what you have, or try a different approach.]`;
+    return `You have repeated the same calls ${calls}. Repeating them will not give anything new. Use what you have, or try a different approach.`;
   }
   const advice = [...waits].map((wait) => adviceFor[wait]);
-  return `[You have made the same checks ${calls}. Checking more often does not make anything finish sooner. ${advice.join(" ")}]`;
+  return `You have made the same checks ${calls}. Checking more often does not make anything finish sooner. ${advice.join(" ")}`;
 }
 
 const adviceFor: Readonly<Record<Wait, string>> = {

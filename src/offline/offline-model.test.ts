@@ -1,6 +1,6 @@
 import { afterEach, describe, expect, it } from "vitest";
 import type { ModelProgress } from "../ports/index.ts";
-import { callsOf, type Message, textOf } from "../protocol/index.ts";
+import { callsOf, type Message, runtimeText, textOf } from "../protocol/index.ts";
 import { createOfflineModel } from "./offline-model.ts";
 import { createOfflineWorkspace, type OfflineWorkspace } from "./offline-workspace.test-support.ts";
 import { plan } from "./plan.ts";
@@ -148,7 +148,7 @@ describe("plan", () => {
   });
 
   it("ignores text that the runtime adds to a request", async () => {
-    const added = ["[Today is Monday.\nThe mode is default.]", "<environment>\nfiles: 3\n</environment>"];
+    const added = [runtimeText("Today is Monday.\nThe mode is default."), "[Your environment:\nDate: today]"];
     const { outcome } = await ask([
       { role: "user", content: [...added, "Read README.md"].map((text) => ({ type: "text", text })) },
     ]);

@@ -3,7 +3,10 @@ import {
   type AssistantBlock,
   callsOf,
   canonicalToolName,
+  ENVIRONMENT_OPENING,
+  isRuntimeText,
   type Message,
+  runtimeTextBegins,
   runtimeTexts,
   type ToolDeclaration,
   textOf,
@@ -147,18 +150,23 @@ function currentRequest(messages: readonly Message[]): CurrentRequest {
   };
 }
 
-/**
- * Returns true if the runtime added the block, which is therefore not a request. Such a block is text in brackets or in
- * tags, or a line in brackets with output below it.
- */
+/** Returns true if Retinue added the block, which is therefore not a request. */
 function isNote(block: UserBlock): boolean {
-  return block.type === "text" && /^\[[\s\S]*\]$|^\[[^\n]*\]\n|^<([\w-]+)>[\s\S]*<\/\1>$/.test(block.text.trim());
+  return (
+    block.type === "text" &&
+    (isRuntimeText(block.text) || knownWords.some((words) => runtimeTextBegins(block.text, words)))
+  );
 }
+
+/** Texts that are recognized in sessions of earlier versions, too. */
+const knownWords = [ENVIRONMENT_OPENING, ...Object.values(runtimeTexts)];
 
 function saysResumed(block: UserBlock): boolean {
   const { previousRun, interrupted } = runtimeTexts;
   return (
-    block.type === "text" && [previousRun, interrupted].some((text) => block.text.startsWith(text)) && isNote(block)
+    block.type === "text" &&
+    isNote(block) &&
+    [previousRun, interrupted].some((words) => runtimeTextBegins(block.text, words))
   );
 }
 
@@ -167,7 +175,10 @@ function saysResumed(block: UserBlock): boolean {
  */
 function saysCheckFailed(block: UserBlock | AssistantBlock): boolean {
   const { acceptanceFailed, verificationFailed } = runtimeTexts;
-  return block.type === "text" && [acceptanceFailed, verificationFailed].some((text) => block.text.startsWith(text));
+  return (
+    block.type === "text" &&
+    [acceptanceFailed, verificationFailed].some((words) => runtimeTextBegins(block.text, words))
+  );
 }
 
 /** Returns true if the user asks to continue. The text is empty if a session was resumed without a prompt. */

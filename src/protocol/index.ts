@@ -24,6 +24,13 @@ export {
 export { ENVIRONMENT_OPENING, runtimeTexts, type ToldEnvironment } from "./agents/environment.ts";
 export type { ForkChoice, ForkOrigin } from "./agents/fork.ts";
 export { FORK_INTRODUCTION, FORK_TYPE, forkChoices } from "./agents/fork.ts";
+export {
+  isRuntimeText,
+  runtimeText,
+  runtimeTextBegins,
+  withinRuntimeTag,
+  withoutRuntimeTag,
+} from "./agents/runtime-text.ts";
 export type { Command, InboxLine, PastPrompt, Receipt } from "./control.ts";
 export type {
   CacheDimension,

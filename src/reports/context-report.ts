@@ -8,6 +8,7 @@ import {
   callsOf,
   type EventOf,
   type Head,
+  isRuntimeText,
   type Line,
   MAIN_AGENT,
   type Message,
@@ -95,8 +96,13 @@ function kindOf(block: UserBlock | AssistantBlock, role: Message["role"], { tool
     case "text":
       if (role === "assistant") return "responses";
       // The prompts that a fork inherits are in its parent's transcript.
-      return block.text.startsWith("[") && !prompts.has(block.text) ? "notes from Retinue" : "prompts";
+      return isNote(block.text, prompts) ? "notes from Retinue" : "prompts";
   }
+}
+
+/** Returns whether Retinue wrote a text. In transcripts of earlier versions, such text is in square brackets. */
+function isNote(text: string, prompts: KnownBlocks["prompts"]): boolean {
+  return isRuntimeText(text) || (text.startsWith("[") && !prompts.has(text));
 }
 
 function sum(numbers: Iterable<number>): number {

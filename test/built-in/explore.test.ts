@@ -2,6 +2,7 @@ import { existsSync, readFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
 import { openSession } from "../../src/app/index.ts";
+import { runtimeText } from "../../src/protocol/index.ts";
 import { lastWords, performTask, toolNames } from "./perform-task.ts";
 
 const files = {
@@ -75,7 +76,7 @@ describe("Explore", () => {
     });
     const reminder =
       "You are read-only: you can't change files or run commands. Report what you found, with path:line.";
-    for (const request of requests) expect(lastWords(request).endsWith(`[${reminder}]`)).toBe(true);
+    for (const request of requests) expect(lastWords(request).endsWith(runtimeText(reminder))).toBe(true);
     expect(requests[1]?.slice(0, 1)).toEqual(requests[0]);
   });
 

@@ -39,7 +39,7 @@ describe("a project's agent", () => {
     expect(done.head.system).toContain("likes short names");
     expect(done.head.userContext).toContain("Answer in English.");
     expect(done.started).toMatchObject({ agentType: "reviewer", maxTurns: 4 });
-    expect(lastWords(done.requests[0])).toMatch(/\]\s*Begin with the newest change\.\s*Review\.$/);
+    expect(lastWords(done.requests[0])).toMatch(/<\/from_retinue>\s*Begin with the newest change\.\s*Review\.$/);
     expect(done.notices.join("\n")).toContain('Did you mean "Grep"?');
     expect(done.toolReport).toEqual({
       hasWildcard: false,

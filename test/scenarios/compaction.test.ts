@@ -95,7 +95,7 @@ describe("a session that exceeds its window", () => {
     expect(first(after)).toContain("Goal: read. a and b are read.");
     expect(first(after)).toContain("<first_request>\nMAIN: read the files.");
     expect(after?.map(({ role }) => role)).toEqual(["user", "assistant", "user"]);
-    expect(textOf(after?.at(-1)?.content ?? [])).toContain("[Your environment:\n");
+    expect(textOf(after?.at(-1)?.content ?? [])).toContain("Your environment:\n");
     const compacted = lines.find((line) => line.type === "conversation.compacted");
     expect(compacted).toMatchObject({ trigger: "auto", kept: 1, usage: { outputTokens: 50 } });
     expect(lines.filter((line) => line.type === "cache.missed")).toMatchObject([{ dimension: "messages" }]);

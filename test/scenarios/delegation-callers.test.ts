@@ -41,7 +41,7 @@ describe("a named agent that may not delegate", () => {
     expect(toEnded).toMatch(/has ended.*only agents that can delegate/);
     expect(toBusy).toContain("will read the message");
     expect(lastWords(model.requests("BUSY")[1])).toMatch(
-      /^\[From agent a\w{12} \(general-purpose, called speaker\), which is not your parent:\]\nPEER: go on$/,
+      /from agent a\w{12} \(general-purpose, called speaker\), which is not your parent\.\n<.*>\nPEER: go on$/,
     );
   });
 });

@@ -14,6 +14,7 @@ import { expect, onTestFinished } from "vitest";
 import { openSession, type Session, type SessionOptions } from "../../src/app/index.ts";
 import { createDeferred } from "../../src/lib/index.ts";
 import {
+  isRuntimeText,
   type Line,
   type Message,
   type RunResult,
@@ -97,7 +98,7 @@ export const read = { name: "Read", input: { file_path: "notes.txt" } };
 export const lastWords = (messages: readonly Message[] | undefined): string => textOf(messages?.at(-1)?.content ?? []);
 /** Returns the first prompt of a conversation, without the context that the runtime adds to it. */
 export const firstPrompt = ([first]: readonly Message[]): string =>
-  textOf((first?.content ?? []).filter((block) => block.type !== "text" || !block.text.startsWith("[")));
+  textOf((first?.content ?? []).filter((block) => block.type !== "text" || !isRuntimeText(block.text)));
 export const resultsIn = (messages: readonly Message[] | undefined): string[] =>
   (messages?.at(-1)?.content ?? []).flatMap((block) => (block.type === "tool_result" ? [textOf(block.content)] : []));
 

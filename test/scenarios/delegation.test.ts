@@ -156,7 +156,7 @@ describe("a background agent", () => {
     const [launched = ""] = resultsIn(model.requests("MAIN")[1]);
     expect(launched).toMatch(/is running in the background/);
     const notice = lastWords(model.requests("MAIN")[2]);
-    expect(notice).toContain("not from the user");
+    expect(notice).toMatch(/^<from_retinue>\n1 background agent ended\.\n/);
     expect(notice).toMatch(
       /<task_notification agent="general-purpose" id="a\w+" status="completed" output_file="retinue:\/\/output\/a\w+">/,
     );

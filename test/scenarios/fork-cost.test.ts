@@ -1,6 +1,6 @@
 import { describe, expect, it } from "vitest";
 import { seedExample } from "../../bench/seed-example.ts";
-import { FORK_INTRODUCTION } from "../../src/protocol/index.ts";
+import { introduction } from "./fork-place.ts";
 
 describe("three forks of a conversation of 62,000 tokens", () => {
   it("cost no more new tokens than one conversation and three directives, and read the rest from the cache", async () => {
@@ -26,7 +26,7 @@ describe("three forks of a conversation of 62,000 tokens", () => {
     expect(Math.round((100 * (3 * 62_000 - anew)) / (3 * 62_000))).toBe(66);
     // All requests are identical up to the directives.
     const [one = "", ...rest] = bodies.map((body) => body.replaceAll(',"cache_control":{"type":"ephemeral"}', ""));
-    const at = one.indexOf(FORK_INTRODUCTION) + FORK_INTRODUCTION.length;
+    const at = one.indexOf(introduction) + introduction.length;
     expect(at).toBeGreaterThan(4 * shared);
     for (const body of rest) expect(body.slice(0, at)).toBe(one.slice(0, at));
   });

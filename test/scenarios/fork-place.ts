@@ -22,6 +22,9 @@ interface StageOptions {
   readonly now?: () => number;
 }
 
+/** Introduction of forks as it appears in the body of a request. */
+export const introduction = JSON.stringify(FORK_INTRODUCTION).slice(1, -1);
+
 /** Starts a model API server that plays the main agent (`MAIN`) and its forks, recognized by their directives. */
 export async function stage(
   parts: Parts,
@@ -63,13 +66,19 @@ const environments = {
   responses: openai,
 };
 
-/** Returns the part whose directive comes last, because a fork's directive comes after its origin's conversation. */
+/**
+ * Returns the part whose directive comes last, because a fork's directive comes after its origin's conversation. In a
+ * compacted conversation, the directive is in the record.
+ */
 function partOf(request: RecordedRequest, parts: readonly string[]): string {
   const body = unmarked(request);
   const at = (part: string): number =>
     part === "MAIN"
       ? 0
-      : Math.max(...betweenTexts.map((between) => body.lastIndexOf(`${FORK_INTRODUCTION}${between}${part}:`)));
+      : Math.max(
+          body.lastIndexOf(`<first_request>\\n${part}:`),
+          ...betweenTexts.map((between) => body.lastIndexOf(`${introduction}${between}${part}:`)),
+        );
   return parts.reduce((best, part) => (at(part) > at(best) ? part : best), "MAIN");
 }
 

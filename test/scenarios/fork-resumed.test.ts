@@ -50,7 +50,7 @@ describe("a fork whose process died", () => {
 
 /** Returns what a fork shares with its siblings: everything before the introduction, which must appear exactly once. */
 function shared(request: RecordedRequest): string {
-  const [before = "", ...more] = unmarked(request).split("[You are a fork");
+  const [before = "", ...more] = unmarked(request).split("You are a fork of");
   expect(more).toHaveLength(1);
   return before;
 }

@@ -1,11 +1,12 @@
 import { readdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
-import { FORK_INTRODUCTION, type Line } from "../../src/protocol/index.ts";
+import { FORK_INTRODUCTION, type Line, runtimeText } from "../../src/protocol/index.ts";
 import type { RecordedRequest } from "../../src/testing/index.ts";
 import { transcriptsIn } from "./delegation-place.ts";
 import {
   forkCall,
+  introduction,
   messagesIn,
   one,
   play,
@@ -20,8 +21,7 @@ import {
 
 const read = { tool: "Read", input: { file_path: "notes.txt" } };
 /** Returns everything before the directive, including the placeholders and the introduction for every fork. */
-const sharedPart = (request: RecordedRequest): string =>
-  `${unmarked(request).split(FORK_INTRODUCTION)[0]}${FORK_INTRODUCTION}`;
+const sharedPart = (request: RecordedRequest): string => `${unmarked(request).split(introduction)[0]}${introduction}`;
 
 describe("a fork", () => {
   it("has its origin's conversation, byte for byte, and reports to it", async () => {
@@ -49,15 +49,16 @@ describe("a fork", () => {
     expect(unmarked(one(second)).match(/(?<="tool_use","id":")\w+/g)).toEqual(["m1_0", "m2_0", "a3_0"]);
     // The fork's transcript refers to its origin's conversation but does not contain it.
     const [[, lines = []] = []] = transcriptsIn(on, session.id);
-    expect(lines.map(({ type }) => type).slice(0, 4)).toEqual([
+    expect(lines.map(({ type }) => type).slice(0, 5)).toEqual([
       "agent.created",
       "head.set",
       "run.started",
+      "context.added",
       "prompt.received",
     ]);
     expect(lines[0]).toMatchObject({ agentType: "fork", fork: { kind: "fork", agentId: "main", calls: ["main_2_0"] } });
     expect(lines[2]).toMatchObject({ kind: "fork" });
-    expect(JSON.stringify(lines.slice(0, 5))).not.toContain("alpha");
+    expect(JSON.stringify(lines.slice(0, 6))).not.toContain("alpha");
     expect(linesOfMain(on, session.id)).toContainEqual(
       expect.objectContaining({ type: "agent.spawned", agentType: "fork", status: "sub_agent_entered" }),
     );
@@ -186,6 +187,8 @@ describe("a fork's permissions", () => {
     const types = updates.flatMap((update) => (update.type === "subagent.event" ? [update.event.type] : []));
     expect(types).toContain("conversation.compacted");
     expect(toolResults(on.requests("ONE")[3])[0]).toContain("Task was not run.");
+    // The model still knows that it is a fork.
+    expect(unmarked(one(on.requests("ONE").at(-1)))).toContain("You are a fork of the agent above");
   });
 
   it("can be restricted to the tools that its call names, or to read-only tools", async () => {
@@ -250,7 +253,7 @@ describe("a fork with only the newest turns", () => {
     });
     const { session } = await play(on);
     const [words, answer] = messagesIn(one(on.requests("ONE")[0]));
-    expect(words?.content[0]?.text).toBe("[Earlier turns of this conversation are omitted.]");
+    expect(words?.content[0]?.text).toBe(runtimeText("Earlier turns of this conversation are omitted."));
     expect(answer?.content[0]?.text).toBe("Second look.");
     const transcripts = [...transcriptsIn(on, session.id).values()];
     const missed = transcripts.filter((lines) => lines.some(({ type }) => type === "cache.missed"));

@@ -240,7 +240,7 @@ describe("skills that change while a session is open", () => {
     write(".agents/skills/ship/SKILL.md", skill("Ship fast."));
     write(".agents/skills/land/SKILL.md", "---\nname: land\ndescription: Lands it.\n---\nLand softly.\n");
     await ask();
-    expect(told(1)).toContain("[The skills that Skill can load have changed.\nNew skill:\n- land: Lands it.]");
+    expect(told(1)).toContain("The skills that Skill can load have changed.\nNew skill:\n- land: Lands it.\n");
     expect(resultsIn(cast.requests("MAIN")[2])).toContain("Ship fast.");
     expect(resultsIn(cast.requests("MAIN")[3])).toContain("Land softly.");
     rmSync(join(root, ".agents/skills"), { recursive: true });

@@ -42,7 +42,7 @@ describe("an agent that the user mentions", () => {
     const told = lastWords(model.requests("MAIN")[0]);
     expect(told).toMatch(/@Explore CHILD: find the notes[\s\S]*has started the agent "Explore" \(a\w+\)/);
     expect(told).toMatch(
-      /1 agent ended\.\]\n<task_notification agent="Explore" id="a\w+" status="completed">[\s\S]*In notes\.txt\./,
+      /1 agent ended\.\n<task_notification agent="Explore" id="a\w+" status="completed">[\s\S]*In notes\.txt\./,
     );
     const [[, lines = []] = []] = transcriptsIn(place, sessionId);
     expect(lines[0]).toMatchObject({ type: "agent.created", by: "person", agentType: "Explore" });
@@ -54,7 +54,7 @@ describe("an agent that the user mentions", () => {
 
   it("starts together with others, each once", async () => {
     const prompt = "MAIN: ask @agent-explore and @agent-general, then @agent-Explore again.";
-    const { model, updates } = await ask({ "[The permission": [done], MAIN: [done, done, done] }, { prompt });
+    const { model, updates } = await ask({ "The permission": [done], MAIN: [done, done, done] }, { prompt });
     expect(model.requests("MAIN")).toHaveLength(3);
     const types = updates.flatMap((update) => (update.type === "agent.spawned" ? [update.agentType] : []));
     expect(types).toEqual(["Explore", "general-purpose"]);
@@ -93,7 +93,7 @@ describe("an agent that the user mentions", () => {
       expect(updates.map(({ type }) => type)).not.toContain("agent.spawned");
       expect(noticesIn(updates)).toEqual([expect.stringMatching(/^@Explore was not started\. /)]);
       expect(noticesIn(updates)[0]).toMatch(why);
-      expect(lastWords(model.requests("MAIN")[0])).toMatch(/\[The agent "Explore" was not started\. /);
+      expect(lastWords(model.requests("MAIN")[0])).toMatch(/^The agent "Explore" was not started\. /m);
     },
   );
 

@@ -273,7 +273,7 @@ describe("one agent", () => {
   it("is told in its last turn to give its answer, so that its run ends as done", async () => {
     const look: ScriptedStep = { calls: [{ name: "LS", input: { path: "." } }] };
     const answer: ScriptedStep = (messages) => {
-      const isLast = JSON.stringify(messages.at(-1)).includes("[This is the last of your 3 turns");
+      const isLast = JSON.stringify(messages.at(-1)).includes("This is the last of your 3 turns");
       return isLast ? { text: "Two notes." } : { calls: [{ name: "Read", input: { file_path: "notes.txt" } }] };
     };
     const { result, model } = await walk([look, answer, answer], { maxTurns: 3 });

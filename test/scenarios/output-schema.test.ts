@@ -50,9 +50,7 @@ describe("a subagent's report that must match a schema", () => {
   it("can be corrected", async () => {
     const { report, model } = await ask(asked(), [{ text: "Twelve." }, good]);
     expect(report).toContain('{"total":12}');
-    expect(lastWords(model.requests("CHILD")[1])).toContain(
-      "[Your answer can't be used: It is not JSON. Answer again.",
-    );
+    expect(lastWords(model.requests("CHILD")[1])).toContain("Your answer can't be used: It is not JSON. Answer again.");
   });
 
   it("is an error for the caller if it stays invalid", async () => {

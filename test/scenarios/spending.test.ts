@@ -40,10 +40,10 @@ describe("a response that the budget shortens", () => {
         { content: "I was going to say", stopReason: "max_tokens", usage: { ...usage, outputTokens: 300 } },
         { content: "In short: done.", usage: { ...usage, outputTokens: 10 } },
       ],
-      { settings: { budget: { tokens: 10_700 } } },
+      { settings: { budget: { tokens: 10_800 } } },
     );
     const [first, second, third] = server.requests;
-    expect(maxTokensOf(first as never)).toBeLessThan(10_700);
+    expect(maxTokensOf(first as never)).toBeLessThan(10_800);
     expect(maxTokensOf(second as never)).toBeLessThan(4_096);
     expect(second?.rawBody.toString()).toMatch(
       /The budget is almost used up: this response can have at most \d+ tokens\. Give your result now\./,

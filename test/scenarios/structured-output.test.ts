@@ -24,7 +24,7 @@ describe("an answer that must match a schema", () => {
     expectTypeOf(result.output).toEqualTypeOf<{ total: number; paid: boolean } | undefined>();
     expect(result).toMatchObject({ outcome: "succeeded", output: { total: 12, paid: true }, turns: 1 });
     expect(lastWords(requests[0])).toMatch(
-      /MAIN: read the invoice\..*\[Your last message must contain only JSON.*"total"/s,
+      /MAIN: read the invoice\..*Your last message must contain only JSON.*"total"/s,
     );
   });
 
@@ -38,7 +38,7 @@ describe("an answer that must match a schema", () => {
   it("can be corrected twice", async () => {
     const { result, requests } = await ask(["It is 12.", '{"total":"12"}', good]);
     expect(result).toMatchObject({ outcome: "succeeded", output: { total: 12, paid: true }, turns: 3 });
-    expect(lastWords(requests[1])).toContain("[Your answer can't be used: It is not JSON. Answer again.");
+    expect(lastWords(requests[1])).toContain("Your answer can't be used: It is not JSON. Answer again.");
     expect(lastWords(requests[2])).toMatch(/It is not valid: `total`.*`paid`/);
   });
 

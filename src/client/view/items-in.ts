@@ -1,4 +1,12 @@
-import { type AssistantBlock, ENVIRONMENT_OPENING, type Line, textOf, type UserBlock } from "../../protocol/index.ts";
+import {
+  type AssistantBlock,
+  ENVIRONMENT_OPENING,
+  type Line,
+  runtimeTextBegins,
+  textOf,
+  type UserBlock,
+  withinRuntimeTag,
+} from "../../protocol/index.ts";
 import { describeCall } from "../words/describe-call.ts";
 import type { Item, ItemPart } from "./items.ts";
 
@@ -24,11 +32,11 @@ function partsIn(line: Line, cwd: string | undefined): readonly ItemPart[] {
     case "prompt.received":
       return [{ kind: "prompt", from: line.from, promptId: line.promptId, ...contentOf(line.content) }];
     case "context.added":
-      return line.text.startsWith(ENVIRONMENT_OPENING)
+      return runtimeTextBegins(line.text, ENVIRONMENT_OPENING)
         ? nothing
-        : [{ kind: "told", text: line.text, cause: line.cause }];
+        : [{ kind: "told", text: withinRuntimeTag(line.text), cause: line.cause }];
     case "notices.delivered":
-      return [{ kind: "agents", text: line.text, ended: line.notices }];
+      return [{ kind: "agents", text: withinRuntimeTag(line.text), ended: line.notices }];
     case "model.ended":
       return line.message.content.flatMap((block) => blockPart(block, { turn: line.turn, cwd }));
     case "model.failed": {
@@ -46,9 +54,10 @@ function partsIn(line: Line, cwd: string | undefined): readonly ItemPart[] {
     }
     case "hooks.ran": {
       const { event, ran, callId, decision, reason, inputJson, context } = line;
+      const told = context === undefined ? undefined : withinRuntimeTag(context);
       const hadEffect = [decision, reason, inputJson, context].some((effect) => effect !== undefined);
       return hadEffect
-        ? [{ kind: "hook", hook: { event, ran, callId, decision, reason, inputJson, context } }]
+        ? [{ kind: "hook", hook: { event, ran, callId, decision, reason, inputJson, context: told } }]
         : nothing;
     }
     case "acceptance.checked": {

@@ -5,6 +5,7 @@ import {
   type Head,
   type Message,
   type ResultBlock,
+  runtimeTextBegins,
   type ToolDeclaration,
   type UserBlock,
 } from "../../protocol/index.ts";
@@ -108,7 +109,9 @@ function anthropicSegment(message: Message, head: Head): SegmentText {
 }
 
 function isForSiblings(block: UserBlock): boolean {
-  return block.type === "text" && (block.text === FORK_INTRODUCTION || block.text.startsWith(ENVIRONMENT_OPENING));
+  return (
+    block.type === "text" && (block.text === FORK_INTRODUCTION || runtimeTextBegins(block.text, ENVIRONMENT_OPENING))
+  );
 }
 
 function userBlockText(block: UserBlock): string | undefined {

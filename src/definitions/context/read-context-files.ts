@@ -1,7 +1,7 @@
 import { existsSync } from "node:fs";
 import { dirname, isAbsolute, join, relative, resolve, sep } from "node:path";
 import { formatBytes, isWithin } from "../../lib/index.ts";
-import type { ContextFile, Diagnostic } from "../../protocol/index.ts";
+import { type ContextFile, type Diagnostic, withoutRuntimeTag } from "../../protocol/index.ts";
 import { type ProjectLevels, realPath } from "../sources/project-levels.ts";
 import { readBounded, versionOf } from "../sources/read-bounded.ts";
 
@@ -224,7 +224,7 @@ function isSurelyPath(path: string): boolean {
  */
 export function contextText(files: readonly ContextFile[]): string | undefined {
   if (files.length === 0) return undefined;
-  return files.map((file) => `${heading(file)}\n\n${file.text.trim()}\n`).join("\n");
+  return withoutRuntimeTag(files.map((file) => `${heading(file)}\n\n${file.text.trim()}\n`).join("\n"));
 }
 
 function heading({ file, source, importedBy }: ContextFile): string {

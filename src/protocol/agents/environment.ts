@@ -1,7 +1,7 @@
 import type { PermissionMode } from "../permissions/permission.ts";
 
-/** Beginning of the text that describes an agent's environment. Sibling forks share the text. */
-export const ENVIRONMENT_OPENING = "[Your environment:";
+/** First words of the text that describes an agent's environment. Sibling forks share the text. */
+export const ENVIRONMENT_OPENING = "Your environment:";
 
 /** The part of the environment that can change while an agent works, as it was last described to the agent. */
 export interface ToldEnvironment {
@@ -15,10 +15,10 @@ export interface ToldEnvironment {
   readonly approvable: boolean;
 }
 
-/** First words of messages that Retinue adds to user turns. Other modules recognize the messages by these words. */
+/** First words of texts that Retinue adds to user turns. Other modules recognize the texts by these words. */
 export const runtimeTexts = {
-  previousRun: "[Your previous run",
-  interrupted: "[The user interrupted your previous run",
-  acceptanceFailed: "[The acceptance check failed",
-  verificationFailed: "[Verification failed",
+  previousRun: "Your previous run",
+  interrupted: "The user interrupted your previous run",
+  acceptanceFailed: "The acceptance check failed",
+  verificationFailed: "Verification failed",
 } as const;

@@ -40,7 +40,7 @@ export const FORK_TYPE = "fork";
  * Text that precedes the directive of every fork. It is the same for all forks, so that siblings share its bytes too.
  */
 export const FORK_INTRODUCTION =
-  "[You are a fork of the agent above, not that agent. Do only the task below, and do it yourself: start no agents, ask no questions, suggest no next steps. Your last message is your report to that agent; keep it short and exact.]";
+  "<from_retinue>\nYou are a fork of the agent above, not that agent. Do only the task below, and do it yourself: start no agents, ask no questions, suggest no next steps. Your last message is your report to that agent; keep it short and exact.\n</from_retinue>";
 
 export const forkChoices = ["auto", "on", "off"] as const;
 /** Determines when agents can fork. `auto`: only in interactive sessions. */

@@ -396,6 +396,7 @@ export type ContextCause =
   | "interrupted"
   | "cut_off"
   | "environment"
+  | "fork"
   | "output"
   | "resumed"
   | "reminder"

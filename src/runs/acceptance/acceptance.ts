@@ -10,6 +10,7 @@ import {
   NO_APPROVER,
   type Policy,
   type RunId,
+  runtimeText,
   runtimeTexts,
   type ToolCall,
   textOf,
@@ -144,6 +145,6 @@ async function firstFailure(host: RunHost, { commands, policy, granted = [] }: A
 }
 
 function failureMessage({ command, exitCode, output }: AcceptanceResult): DurableEvent {
-  const text = `${runtimeTexts.acceptanceFailed}: ${command} exited with code ${exitCode}. Fix the cause, then report again. The last lines of its output:]\n${output}`;
-  return { type: "context.added", cause: "acceptance", text };
+  const text = `${runtimeTexts.acceptanceFailed}: ${command} exited with code ${exitCode}. Fix the cause, then report again. The last lines of its output:\n${output}`;
+  return { type: "context.added", cause: "acceptance", text: runtimeText(text) };
 }

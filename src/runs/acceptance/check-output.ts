@@ -1,4 +1,5 @@
 import { type Ending, turnsLeft } from "../../loop/index.ts";
+import { runtimeText } from "../../protocol/index.ts";
 import type { OutputCheck } from "../host/output-check.ts";
 import type { RunHost } from "../host/run-host.ts";
 
@@ -22,7 +23,7 @@ export async function checkOutput(host: RunHost, output: OutputCheck): Promise<C
     return { kind: "invalid", ending: { reason: "invalid_output", message } };
   }
   host.corrections = corrections + 1;
-  const text = `[Your answer can't be used: ${problem} Answer again. ${output.instruction}]`;
+  const text = runtimeText(`Your answer can't be used: ${problem} Answer again. ${output.instruction}`);
   await host.record([{ type: "context.added", cause: "output", text }]);
   return { kind: "again" };
 }

@@ -6,6 +6,7 @@ import {
   type CallId,
   type DurableEvent,
   type EndReason,
+  runtimeText,
   runtimeTexts,
   VERIFIER,
 } from "../../protocol/index.ts";
@@ -20,8 +21,8 @@ export async function suggestVerification(host: RunHost): Promise<void> {
   const { run } = host.thread.state;
   if (host.isToldToVerify || run === undefined || run.facts.filesChanged.length === 0) return;
   host.isToldToVerify = true;
-  const text = `[You have changed files. Unless the change is trivial, have it verified once it is complete, before you report: call Task with subagent_type ${VERIFIER}, and say in the prompt what was requested and what you changed. The agent works in its own copy.]`;
-  await host.record([{ type: "context.added", cause: "verification", text }]);
+  const text = `You have changed files. Unless the change is trivial, have it verified once it is complete, before you report: call Task with subagent_type ${VERIFIER}, and say in the prompt what was requested and what you changed. The agent works in its own copy.`;
+  await host.record([{ type: "context.added", cause: "verification", text: runtimeText(text) }]);
 }
 
 /**
@@ -124,6 +125,6 @@ function resultOf(run: Verification): AcceptanceResult {
 
 function findingsMessage(run: SubagentResult): DurableEvent {
   const { text: report } = boundText(run.end.text, { maxCharacters: LONGEST_REPORT });
-  const text = `${runtimeTexts.verificationFailed}. Fix the findings that are correct, then report again.]\n${resultText(run, report)}`;
-  return { type: "context.added", cause: "verification", text };
+  const text = `${runtimeTexts.verificationFailed}. Fix the findings that are correct, then report again.\n${resultText(run, report)}`;
+  return { type: "context.added", cause: "verification", text: runtimeText(text) };
 }

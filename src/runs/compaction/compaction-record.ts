@@ -3,12 +3,18 @@ import { inputOf } from "../../loop/index.ts";
 import {
   type AssistantMessage,
   callsOf,
+  ENVIRONMENT_OPENING,
+  FORK_INTRODUCTION,
+  isRuntimeText,
   type Message,
   type PermissionMode,
   type RunFacts,
+  runtimeText,
+  runtimeTextBegins,
   type ToolCallBlock,
   type ToolResultBlock,
   textOf,
+  withinRuntimeTag,
 } from "../../protocol/index.ts";
 
 export interface CompactionRecord {
@@ -22,37 +28,40 @@ export interface CompactionRecord {
   readonly exchange: string;
   readonly mode: PermissionMode;
   readonly facts: RunFacts | undefined;
+  /** Set if the agent is a fork, which must keep knowing that. */
+  readonly isFork: boolean;
   readonly roster: string;
 }
 
-const OPENING = "[The conversation up to here was too long for the context window.";
+const OPENING = "The conversation up to here was too long for the context window.";
 
 /**
  * Returns the first message of a compacted conversation. Prompts, facts and agents are kept apart from the model's
  * summary, so that the summary can't lose or change them.
  */
 export function recordText(record: CompactionRecord, maxCharacters: number): string {
-  const { first, latest, summary, digest, exchange, roster } = record;
+  const { first, latest, summary, digest, exchange, roster, isFork } = record;
   const bound = (text: string, share: number): string =>
     boundText(text, { maxCharacters: Math.floor(maxCharacters * share) }).text;
-  const author = digest ? "digest by the runtime, because the model wrote no summary" : "summary, in your own words";
+  const author = digest ? "digest by Retinue, because the model wrote no summary" : "summary, in your own words";
   const sections = [
-    `${OPENING} This record replaces it. The runtime wrote it; it is not a new request.]`,
+    `${OPENING} This record replaces it. It is not a new request.`,
+    isFork ? withinRuntimeTag(FORK_INTRODUCTION) : "",
     section("first_request", first === undefined ? "" : bound(first, 0.2)),
     section("latest_request", latest === undefined || latest === first ? "" : bound(latest, 0.2)),
     section("summary", summary, author),
     section("newest_exchange", exchange),
     section("facts", bound(factsText(record), 0.1)),
     section("agents", bound(roster, 0.2)),
-    "[Continue where the work stopped. The files and outputs that you read are no longer in your context: read what you need again, and always read a file again before you edit it.]",
+    "Continue where the work stopped. The files and outputs that you read are no longer in your context: read what you need again, and always read a file again before you edit it.",
   ];
-  return sections.filter((text) => text !== "").join("\n\n");
+  return runtimeText(sections.filter((text) => text !== "").join("\n\n"));
 }
 
 /** Returns the summary from a message that an earlier compaction wrote. */
 export function recordedSummary(message: Message): string | undefined {
   const text = textOf(message.content);
-  if (message.role !== "user" || !text.startsWith(OPENING)) return undefined;
+  if (message.role !== "user" || !runtimeTextBegins(text, OPENING)) return undefined;
   const start = /<summary[^<>]*>\n/.exec(text);
   if (start === null) return undefined;
   const from = start.index + start[0].length;
@@ -138,12 +147,16 @@ export function performedCalls(messages: readonly Message[]): readonly Performed
     });
 }
 
-/** Returns the newest prompts. Omits text in brackets, which Retinue wrote. */
+/** Returns the newest prompts. Omits text that Retinue wrote. */
 function requestsIn(messages: readonly Message[]): string[] {
   const texts = messages.flatMap(({ role, content }, index) =>
     role !== "user" || (index === 0 && recordedSummary({ role, content }) !== undefined)
       ? []
-      : content.flatMap((block) => (block.type === "text" && !/^\s*\[/.test(block.text) ? [block.text.trim()] : [])),
+      : content.flatMap((block) =>
+          block.type === "text" && !isRuntimeText(block.text) && !runtimeTextBegins(block.text, ENVIRONMENT_OPENING)
+            ? [block.text.trim()]
+            : [],
+        ),
   );
   return texts.filter((text) => text !== "").slice(-REQUESTS_SHOWN);
 }

@@ -91,6 +91,7 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
       exchange: exchangeText(messages.slice(cut.summarised, cut.from), Math.floor(characters * 0.3)),
       mode: currentPolicy(host).mode,
       facts: state.run?.facts,
+      isFork: host.request.subagent?.spec.fork?.kind === "fork",
       roster: await (request.roster?.() ?? Promise.resolve("")).catch(() => ""),
     },
     characters,

@@ -1,7 +1,7 @@
 import fc from "fast-check";
 import { describe, expect, it } from "vitest";
 import { contextText, delegationList } from "../../definitions/index.ts";
-import type { AgentDefinition, Head, ToolDeclaration } from "../../protocol/index.ts";
+import { type AgentDefinition, type Head, runtimeText, type ToolDeclaration } from "../../protocol/index.ts";
 import { taskSpec } from "../tools/task-spec.ts";
 import { headChanges } from "./head-changes.ts";
 
@@ -50,13 +50,13 @@ describe("changes of a head", () => {
     const before = head({ tools: [taskWith([agent("poet"), agent("singer"), agent("cook")])] });
     const now = head({ tools: [taskWith([agent("poet", "Does verse."), agent("dancer"), agent("cook")])] });
     expect(told(before, now).text).toBe(
-      `[The agents that Task can start have changed.
+      runtimeText(`The agents that Task can start have changed.
 New agent:
 - dancer: Does dancer. (Tools: Read)
 Changed agent:
 - poet: Does verse. (Tools: Read)
 Removed: singer.
-Task accepts new names, even if its declaration does not list them.]`,
+Task accepts new names, even if its declaration does not list them.`),
     );
   });
 
@@ -82,15 +82,16 @@ Task accepts new names, even if its declaration does not list them.]`,
     const schema = { type: "object", properties: { file: { type: "string" } }, required: ["file"] };
     const back = head({ tools: [tool("A"), tool("B", { description: "Uses B.\nSeldom.", inputSchema: schema })] });
     expect(headChanges({ declared, told: without, now: back })).toEqual({
-      text: `[These tools are available again: A.]
-[The tool B has changed.
+      text: runtimeText(`These tools are available again: A.
+
+The tool B has changed.
 New:
 Seldom.
 These lines no longer apply:
 Often.
 New or changed input properties: {"file":{"type":"string"}}
 Removed input properties: path.
-Required input properties: ["file"].]`,
+Required input properties: ["file"].`),
       newTools: [],
     });
   });
@@ -100,7 +101,7 @@ Required input properties: ["file"].]`,
     const before = head({ files: [file("AGENTS.md", "Tabs."), file("a.md", "A.")], systemContext: server("Count.") });
     const now = head({ files: [file("AGENTS.md", "Spaces."), file("b.md", "B.")], systemContext: server("Weigh.") });
     const { text = "" } = told(before, now);
-    expect(text).toContain(`[Instruction files have changed. These contents replace the earlier ones.
+    expect(text).toContain(`Instruction files have changed. These contents replace the earlier ones.
 
 Contents of /p/AGENTS.md (the project's instructions):
 
@@ -109,20 +110,20 @@ Spaces.
 Contents of /p/b.md (the project's instructions):
 
 B.
-These files were removed, and their instructions no longer apply: /p/a.md.]`);
-    expect(text).toContain(`${server("Weigh.")}]`);
+These files were removed, and their instructions no longer apply: /p/a.md.`);
+    expect(text).toContain(`${server("Weigh.")}`);
     expect(told(before, head({ files: [file("AGENTS.md", "Tabs."), file("a.md", "A.")] })).text).toBe(
-      "[Other instructions have changed. These no longer apply: Instructions from the MCP server stock.]",
+      runtimeText("Other instructions have changed. These no longer apply: Instructions from the MCP server stock."),
     );
   });
 
   it("contain the whole system prompt if little of it is left, and otherwise its new and old lines", () => {
     const before = head({ system: "You test.\n\nBe kind to everyone.\nUse sugar." });
     expect(told(before, head({ system: "You test.\n\nBe kind to everyone.\nUse salt." })).text).toBe(
-      "[Your system prompt has changed.\nNew:\nUse salt.\nThese lines no longer apply:\nUse sugar.]",
+      runtimeText("Your system prompt has changed.\nNew:\nUse salt.\nThese lines no longer apply:\nUse sugar."),
     );
     expect(told(before, head({ system: "You cook." })).text).toBe(
-      "[Your system prompt has been replaced. Follow this one from now on:\n\nYou cook.]",
+      runtimeText("Your system prompt has been replaced. Follow this one from now on:\n\nYou cook."),
     );
   });
 });

@@ -1,4 +1,4 @@
-import type { Head, ToolDeclaration } from "../../protocol/index.ts";
+import { type Head, runtimeText, type ToolDeclaration } from "../../protocol/index.ts";
 
 export interface HeadChanges {
   /** Text for the model. Undefined if it has nothing to learn. */
@@ -22,17 +22,17 @@ export function headChanges({ declared, told, now }: ComparedHeads): HeadChanges
   const parts = [
     gone.length === 0
       ? ""
-      : `[These tools are no longer available, although they are still declared: ${gone.join(", ")}. Calls of them are refused, so continue without them.]`,
-    back.length === 0 ? "" : `[These tools are available again: ${back.join(", ")}.]`,
+      : `These tools are no longer available, although they are still declared: ${gone.join(", ")}. Calls of them are refused, so continue without them.`,
+    back.length === 0 ? "" : `These tools are available again: ${back.join(", ")}.`,
     added.length === 0
       ? ""
-      : `[New tools, which this conversation can't call until it is compacted: ${added.join(", ")}. Agents that are started now may have them.]`,
+      : `New tools, which this conversation can't call until it is compacted: ${added.join(", ")}. Agents that are started now may have them.`,
     ...kept.map(([before, after]) => toolChanges(before, after)),
     systemChanges(told.system, now.system),
     sectionChanges(told.systemContext, now.systemContext, otherSections),
     sectionChanges(told.userContext, now.userContext, fileSections),
   ].filter((part) => part !== "");
-  return { text: parts.length === 0 ? undefined : parts.join("\n"), newTools: added };
+  return { text: parts.length === 0 ? undefined : runtimeText(parts.join("\n\n")), newTools: added };
 }
 
 function compareTools({ declared, told, now }: ComparedHeads) {
@@ -131,7 +131,7 @@ function listChanges(before: NameList, now: NameList, { title, what, aboutNew }:
     ...(removed.length === 0 ? [] : [`Removed: ${removed.join(", ")}.`]),
     ...(added.length === 0 || aboutNew === undefined ? [] : [aboutNew]),
   ];
-  return parts.length === 0 ? "" : `[${title}\n${parts.join("\n")}]`;
+  return parts.length === 0 ? "" : `${title}\n${parts.join("\n")}`;
 }
 
 /** Returns whether an entry's line has changed. A line that is missing or shortened depends on the other entries. */
@@ -149,7 +149,7 @@ function linesSection(title: string, lines: readonly string[]): readonly string[
 
 function declarationChanges(before: ToolDeclaration, now: ToolDeclaration): string {
   const parts = [...lineChanges(before.description, now.description), ...schemaChanges(before, now)];
-  return parts.length === 0 ? "" : `[The tool ${now.name} has changed.\n${parts.join("\n")}]`;
+  return parts.length === 0 ? "" : `The tool ${now.name} has changed.\n${parts.join("\n")}`;
 }
 
 function schemaChanges({ inputSchema: before }: ToolDeclaration, { inputSchema: now }: ToolDeclaration): string[] {
@@ -176,8 +176,8 @@ function systemChanges(before: string, now: string): string {
     .filter((line) => now.includes(line))
     .join("").length;
   if (kept < before.length / 2 && now.trim() !== "")
-    return `[Your system prompt has been replaced. Follow this one from now on:\n\n${now.trim()}]`;
-  return `[Your system prompt has changed.\n${changes.join("\n")}]`;
+    return `Your system prompt has been replaced. Follow this one from now on:\n\n${now.trim()}`;
+  return `Your system prompt has changed.\n${changes.join("\n")}`;
 }
 
 function lineChanges(before: string, now: string): readonly string[] {
@@ -226,7 +226,7 @@ function sectionChanges(before: string, now: string, { heading, title, gone }: S
     ...(changed.length === 0 ? [] : [`These contents replace the earlier ones.\n\n${changed.join("\n\n")}`]),
     ...(removed.length === 0 ? [] : [gone(removed)]),
   ];
-  return parts.length === 0 ? "" : `[${title} ${parts.join("\n")}]`;
+  return parts.length === 0 ? "" : `${title} ${parts.join("\n")}`;
 }
 
 /** Returns the sections of a text by their headings. */

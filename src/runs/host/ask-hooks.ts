@@ -8,6 +8,7 @@ import {
   type HookFacts,
   type HookRecord,
   type RunId,
+  runtimeText,
   type ToolCall,
 } from "../../protocol/index.ts";
 import { currentPolicy } from "./plan-mode.ts";
@@ -70,7 +71,7 @@ export function hookLines(
     reason,
     inputJson: input === undefined ? undefined : JSON.stringify(input),
     output: of.event === "PostToolUse" ? output : undefined,
-    context: context === undefined ? undefined : `[${about ?? `${of.event} hook`}: ${context}]`,
+    context: context === undefined ? undefined : runtimeText(`${about ?? `${of.event} hook`}: ${context}`),
   };
   const raised = notices.map((message): DurableEvent => ({ type: "notice.raised", code: "hook", message }));
   return [...raised, ...(ran === 0 ? [] : [{ type: "hooks.ran" as const, ...record }])];

@@ -7,6 +7,7 @@ import {
   type ModelOutcome,
   noUsage,
   type ReservedSpend,
+  runtimeText,
   type Usage,
 } from "../../protocol/index.ts";
 import type { BudgetRefusal, Reservation } from "../budget/budget.ts";
@@ -165,7 +166,7 @@ export async function dropThinking(host: RunHost, turn?: number): Promise<Writte
 function warningEvents({ cause, message }: LimitText): DurableEvent[] {
   return [
     { type: "notice.raised", code: "budget", message },
-    { type: "context.added", cause: "budget", text: `[${cause} Finish your work soon.]` },
+    { type: "context.added", cause: "budget", text: runtimeText(`${cause} Finish your work soon.`) },
   ];
 }
 
@@ -175,8 +176,8 @@ function warningEvents({ cause, message }: LimitText): DurableEvent[] {
  */
 function shortAnswer({ shortened, outputTokens }: ReservedSpend): DurableEvent[] {
   if (!shortened || outputTokens >= SHORT_ANSWER) return [];
-  const text = `[The budget is almost used up: this response can have at most ${outputTokens} tokens. Give your result now.]`;
-  return [{ type: "context.added", cause: "budget", text }];
+  const text = `The budget is almost used up: this response can have at most ${outputTokens} tokens. Give your result now.`;
+  return [{ type: "context.added", cause: "budget", text: runtimeText(text) }];
 }
 
 /** If fewer tokens than this are left, Retinue tells the model how long its response can be. */
@@ -190,7 +191,7 @@ function reminder({ request, thread }: RunHost): DurableEvent[] {
   const { criticalReminder } = request.agent;
   const { calls, said } = thread.state;
   if (criticalReminder === undefined || calls.length + said.length === 0) return [];
-  return [{ type: "context.added", cause: "reminder", text: `[${criticalReminder}]` }];
+  return [{ type: "context.added", cause: "reminder", text: runtimeText(criticalReminder) }];
 }
 
 /** Tells an agent in its last turn to give its answer now, because it would not see the results of more calls. */
@@ -198,8 +199,8 @@ function lastTurn({ thread }: RunHost): DurableEvent[] {
   const { run, calls, said } = thread.state;
   if (run === undefined || turnsLeft(run) !== 1 || calls.length + said.length === 0) return [];
   const which = run.maxTurns === 1 ? "your only turn" : `the last of your ${run.maxTurns} turns`;
-  const text = `[This is ${which} in this run. Do not call tools: you would not see their results. Give your answer now, and say what is left to do.]`;
-  return [{ type: "context.added", cause: "turns", text }];
+  const text = `This is ${which} in this run. Do not call tools: you would not see their results. Give your answer now, and say what is left to do.`;
+  return [{ type: "context.added", cause: "turns", text: runtimeText(text) }];
 }
 
 /**

@@ -4,9 +4,11 @@ import {
   type DurableEvent,
   type EndReason,
   type EventOf,
+  FORK_INTRODUCTION,
   isUnfinished,
   MAIN_AGENT,
   type PermissionMode,
+  runtimeText,
   runtimeTexts,
 } from "../../protocol/index.ts";
 import { headEvents, headNews } from "../head/kept-head.ts";
@@ -43,7 +45,7 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
   for (const message of request.subagent?.notices ?? []) events.push({ type: "notice.raised", code: "agent", message });
   const { lastEnd } = thread;
   if (lastEnd !== undefined && lastEnd !== "done" && lastEnd !== "parked")
-    events.push({ type: "context.added", cause: "resumed", text: resumedText(lastEnd, request) });
+    events.push({ type: "context.added", cause: "resumed", text: runtimeText(resumedText(lastEnd, request)) });
   events.push(...(await backgroundRoster(host)));
   for (const message of changes) events.push({ type: "notice.raised", code: "agent", message });
   events.push(...(await headNews(host, newHead)));
@@ -54,15 +56,22 @@ export async function beginRun(host: RunHost): Promise<string | undefined> {
     if (refusal !== undefined) return refusal;
   }
   events.push(...(await environmentEvents(host)));
+  if (isNewFork(host)) events.push({ type: "context.added", cause: "fork", text: FORK_INTRODUCTION });
   const leftOver = request.leftOver?.() ?? [];
   for (const queued of leftOver) events.push({ type: "prompt.received", ...queued, from: "person" });
   if (request.prompt.length > 0) events.push({ type: "prompt.received", content: request.prompt, from, promptId });
-  if (request.output) events.push({ type: "context.added", cause: "output", text: `[${request.output.instruction}]` });
+  if (request.output)
+    events.push({ type: "context.added", cause: "output", text: runtimeText(request.output.instruction) });
   await host.record(events);
   if (from === "person") await startMentioned(host, [...leftOver.flatMap(({ content }) => content), ...request.prompt]);
   // The request can be sent during this sync. The first side effect waits for the sync.
   thread.syncSoon();
   return undefined;
+}
+
+/** Returns whether a fork is about to get its first prompt. */
+function isNewFork({ thread, request: { subagent, prompt } }: RunHost): boolean {
+  return subagent?.spec.fork?.kind === "fork" && thread.state.asked === undefined && prompt.length > 0;
 }
 
 function created({ services, request: { subagent } }: RunHost): DurableEvent {
@@ -150,7 +159,7 @@ function changedPast({ thread, request }: RunHost): DurableEvent[] {
 
 function resumedText(reason: EndReason, { subagent }: RunHost["request"]): string {
   const isStopped = reason === "interrupted" || reason === "stopped";
-  if (!isStopped) return `${runtimeTexts.previousRun} ended early: ${reason}.]`;
+  if (!isStopped) return `${runtimeTexts.previousRun} ended early: ${reason}.`;
   // Unlike the main agent, a subagent can also be stopped by its parent.
-  return subagent ? `${runtimeTexts.previousRun} was stopped.]` : `${runtimeTexts.interrupted}.]`;
+  return subagent ? `${runtimeTexts.previousRun} was stopped.` : `${runtimeTexts.interrupted}.`;
 }

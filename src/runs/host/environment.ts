@@ -3,6 +3,7 @@ import {
   type DurableEvent,
   ENVIRONMENT_OPENING,
   type PermissionMode,
+  runtimeText,
   type ToldEnvironment,
 } from "../../protocol/index.ts";
 import { currentPolicy } from "./plan-mode.ts";
@@ -22,7 +23,9 @@ export async function environmentEvents(host: RunHost): Promise<DurableEvent[]> 
   const told = thread.isNew ? request.subagent?.spec.fork?.environment : thread.state.environment;
   const now = environmentNow(host);
   const text = told === undefined ? await describeAll(host, now, facts) : describeChanges(told, now);
-  return text === "" ? [] : [{ type: "context.added", cause: "environment", text, environment: now }];
+  return text === ""
+    ? []
+    : [{ type: "context.added", cause: "environment", text: runtimeText(text), environment: now }];
 }
 
 function environmentNow(host: RunHost): ToldEnvironment {
@@ -57,7 +60,7 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
     `Permission mode: ${modeText(now)}`,
     ...(commands === undefined ? [] : [`Commands: ${commands}`]),
   ];
-  return `${lines.join("\n")}]`;
+  return lines.join("\n");
 }
 
 /** Tools that work in the agent's directory, or that start agents that may do so. */
@@ -80,7 +83,7 @@ const placeTools: ReadonlySet<string> = new Set([
 function describeWithoutPlace({ date, model, mode, approvable }: ToldEnvironment): string {
   const who = approvable ? "the user can approve them" : "no one can approve them in this run";
   const asks = mode === "default" || mode === "acceptEdits" ? ` Some calls may need approval; ${who}.` : "";
-  return `${ENVIRONMENT_OPENING}\nDate: ${date}\nModel: ${model}\nPermission mode: ${mode}.${asks}]`;
+  return `${ENVIRONMENT_OPENING}\nDate: ${date}\nModel: ${model}\nPermission mode: ${mode}.${asks}`;
 }
 
 /**
@@ -108,7 +111,7 @@ function describeChanges(told: ToldEnvironment, now: ToldEnvironment): string {
     told.model === now.model ? "" : `Your model is now ${now.model}.`,
     told.mode === now.mode && told.approvable === now.approvable ? "" : `The permission mode is now ${modeText(now)}`,
   ].filter((text) => text !== "");
-  return changes.length === 0 ? "" : `[${changes.join(" ")}]`;
+  return changes.join(" ");
 }
 
 /** Describes what an agent may do in each permission mode, apart from rules. */

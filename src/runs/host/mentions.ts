@@ -1,5 +1,5 @@
 import { createId, stripControls } from "../../lib/index.ts";
-import { type DurableEvent, isSameAgent, type UserBlock } from "../../protocol/index.ts";
+import { type DurableEvent, isSameAgent, runtimeText, type UserBlock } from "../../protocol/index.ts";
 import type { SpawnRequest } from "../subagents/subagent.ts";
 import { readRequest } from "../tools/task-spec.ts";
 import { askHooks, callFacts } from "./ask-hooks.ts";
@@ -75,8 +75,8 @@ async function start(host: RunHost, { agentType, task }: Mention): Promise<reado
   if (outlet.signal.aborted) onAbort();
   void running?.done.finally(() => outlet.signal.removeEventListener("abort", onAbort));
   void running?.detached.promise.then(() => host.endWait({ agentId, runId }));
-  const text = `[The user's mention has started the agent "${started.agentType}" (${agentId}) with this task. Its report arrives in a notice. Do not start it again for this task.]`;
-  return [{ type: "context.added", cause: "agents", text }];
+  const text = `The user's mention has started the agent "${started.agentType}" (${agentId}) with this task. Its report arrives in a notice. Do not start it again for this task.`;
+  return [{ type: "context.added", cause: "agents", text: runtimeText(text) }];
 }
 
 /** Returns the request to start an agent, or the reason if rules or hooks deny it. */
@@ -100,8 +100,9 @@ async function allowed(host: RunHost, { agentType, task }: Mention): Promise<Spa
 const LONGEST_DESCRIPTION = 60;
 
 function refused(agentType: string, reason: string): readonly DurableEvent[] {
+  const text = runtimeText(`The agent "${agentType}" was not started. ${reason}`);
   return [
     { type: "notice.raised", code: "agent", message: `@${agentType} was not started. ${reason}` },
-    { type: "context.added", cause: "agents", text: `[The agent "${agentType}" was not started. ${reason}]` },
+    { type: "context.added", cause: "agents", text },
   ];
 }

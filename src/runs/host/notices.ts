@@ -1,5 +1,5 @@
 import { withTimeLimit } from "../../lib/index.ts";
-import type { DurableEvent } from "../../protocol/index.ts";
+import { type DurableEvent, runtimeText } from "../../protocol/index.ts";
 import { endedNotice } from "../subagents/subagent.ts";
 import { noticeText } from "../subagents/task-text.ts";
 import type { RunHost } from "./run-host.ts";
@@ -21,7 +21,7 @@ export async function backgroundRoster({ services, thread }: RunHost): Promise<D
   const { background } = thread.state;
   if (background.length === 0) return [];
   const roster = (await services.retinue?.registry.roster(thread.agentId, background)) ?? "";
-  return roster === "" ? [] : [{ type: "context.added", cause: "resumed", text: `[${roster}]` }];
+  return roster === "" ? [] : [{ type: "context.added", cause: "resumed", text: runtimeText(roster) }];
 }
 
 /**

@@ -1,5 +1,5 @@
 import { dropsDontAsk, type ResolvedAgent, stricter } from "../../agents/index.ts";
-import { type DurableEvent, isSameAgent, type PermissionMode, type Policy } from "../../protocol/index.ts";
+import { type DurableEvent, isSameAgent, type PermissionMode, type Policy, runtimeText } from "../../protocol/index.ts";
 import { declaredTypes, offeredTo } from "../subagents/available-agents.ts";
 import type { PlanSwitch, RunHost } from "./run-host.ts";
 
@@ -79,11 +79,11 @@ export function planEvents(plan: PlanSwitch, agent: ResolvedAgent): readonly Dur
   if (plan.kind === "leave")
     return [
       { type: "plan.left", by: "person" },
-      { type: "context.added", cause: "plan", text: "[Plan mode is off. You can make changes again.]" },
+      { type: "context.added", cause: "plan", text: runtimeText("Plan mode is off. You can make changes again.") },
     ];
   return [
     { type: "plan.entered", by: "person", afterPlan: plan.afterPlan },
-    { type: "context.added", cause: "plan", text: `[${planModeText(agent)}]` },
+    { type: "context.added", cause: "plan", text: runtimeText(planModeText(agent)) },
   ];
 }
 

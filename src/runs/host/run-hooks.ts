@@ -1,6 +1,6 @@
 import type { ResolvedAgent } from "../../agents/index.ts";
 import type { HookScene } from "../../ports/index.ts";
-import { type DurableEvent, type RunResult, textOf } from "../../protocol/index.ts";
+import { type DurableEvent, type RunResult, runtimeText, textOf } from "../../protocol/index.ts";
 import type { Thread } from "../thread/thread.ts";
 import { askHooks, hookLines, sceneOf, withoutContext } from "./ask-hooks.ts";
 import type { RunHost, RunServices } from "./run-host.ts";
@@ -49,7 +49,7 @@ export async function isContinuedByHook(host: RunHost): Promise<boolean> {
     return false;
   }
   host.continuations = times + 1;
-  const text = `[You are not done: ${answer.reason ?? "a Stop hook requires you to continue."}]`;
+  const text = runtimeText(`You are not done: ${answer.reason ?? "a Stop hook requires you to continue."}`);
   await host.record([{ type: "context.added", cause: "hook", text }]);
   return true;
 }

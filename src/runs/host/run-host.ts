@@ -156,8 +156,11 @@ export interface LiveAgent {
   refuseSpawn(refusal: BudgetRefusal): Promise<void>;
   /** Returns whether the agent is waiting for a slot. */
   isQueued(): boolean;
-  /** Adds a message to the agent's next request. Returns false if the run has ended. */
-  tell(message: Message): Promise<boolean>;
+  /**
+   * Adds a message to the agent's next request, after a text from Retinue about the message, if there is one. Returns
+   * false if the run has ended.
+   */
+  tell(message: Message, about?: string): Promise<boolean>;
   /** Makes the agent continue without waiting for a background run. Returns false if it is not waiting for that run. */
   endWait(run: RunRef): Promise<boolean>;
   /**

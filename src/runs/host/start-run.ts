@@ -2,7 +2,15 @@ import type { ResolvedAgent } from "../../agents/index.ts";
 import { createDeferred } from "../../lib/index.ts";
 import { type LoopState, next, type Operation } from "../../loop/index.ts";
 import type { Prompt } from "../../ports/index.ts";
-import type { AcceptanceResult, DurableEvent, RunRef, RunResult, RunUpdate, ToolCall } from "../../protocol/index.ts";
+import {
+  type AcceptanceResult,
+  type DurableEvent,
+  type RunRef,
+  type RunResult,
+  type RunUpdate,
+  runtimeText,
+  type ToolCall,
+} from "../../protocol/index.ts";
 import { acceptWork } from "../acceptance/acceptance.ts";
 import { checkOutput } from "../acceptance/check-output.ts";
 import { suggestVerification, verifyWork } from "../acceptance/verify-work.ts";
@@ -205,7 +213,9 @@ class Host implements RunHost {
         await this.compact(operation.cause);
         return undefined;
       case "notify":
-        await this.record([{ type: "context.added", ...operation.message }]);
+        await this.record([
+          { type: "context.added", cause: operation.message.cause, text: runtimeText(operation.message.text) },
+        ]);
         return undefined;
       case "rest":
         throw new Error("The run has no next step, but has not ended.");
@@ -281,7 +291,7 @@ class Host implements RunHost {
       },
       refuseSpawn: (refusal) => this.refuseSpawn(refusal),
       isQueued: () => this.isQueued,
-      tell: (message) => this.tell(message),
+      tell: (message, about) => this.tell(message, about),
       endWait: (run) => this.endWait(run),
       yield: () => this.yield(),
     };
@@ -323,21 +333,24 @@ class Host implements RunHost {
     if (isFirst) await this.record([{ type: "notice.raised", code: "budget", message: refusal.message }]);
   }
 
-  private async tell(message: Message): Promise<boolean> {
+  private async tell(message: Message, about?: string): Promise<boolean> {
     await this.begun.promise;
     const { runId } = this.request;
-    const isTold = await this.interrupt(({ run }) => run?.runId === runId, { type: "prompt.received", ...message });
+    const events: DurableEvent[] =
+      about === undefined ? [] : [{ type: "context.added", cause: "agents", text: runtimeText(about) }];
+    events.push({ type: "prompt.received", ...message });
+    const isTold = await this.interrupt(({ run }) => run?.runId === runId, events);
     if (isTold && message.from === "person") await startMentioned(this, message.content);
     return isTold;
   }
 
   endWait({ agentId, runId }: RunRef): Promise<boolean> {
-    return this.interrupt(({ awaited }) => awaited.includes(runId), { type: "wait.ended", agentId, runId });
+    return this.interrupt(({ awaited }) => awaited.includes(runId), [{ type: "wait.ended", agentId, runId }]);
   }
 
-  /** Records an event that ends a wait, if `allows` returns true for the current state. */
-  private async interrupt(allows: (state: LoopState) => boolean, event: DurableEvent): Promise<boolean> {
-    const isRecorded = await this.recordIf(allows, [event]);
+  /** Records events that end a wait, if `allows` returns true for the current state. */
+  private async interrupt(allows: (state: LoopState) => boolean, events: readonly DurableEvent[]): Promise<boolean> {
+    const isRecorded = await this.recordIf(allows, events);
     this.interruption.resolve();
     this.interruption = createDeferred();
     return isRecorded;

@@ -25,7 +25,7 @@ import { withPolicies } from "../host/plan-mode.ts";
 import type { LiveAgent, Retinue } from "../host/run-host.ts";
 import { type Recall, Thread } from "../thread/thread.ts";
 import { offeredTo } from "./available-agents.ts";
-import { firstPrompt, isForkConversation, Siblings } from "./forks.ts";
+import { isForkConversation, Siblings } from "./forks.ts";
 import { type LaunchOptions, launch, type SharedServices } from "./launch.ts";
 import { announcedRun, type HooksOf, hasPrompt, reportLostRuns } from "./lost-runs.ts";
 import { type Planner, Policies } from "./policies.ts";
@@ -449,8 +449,7 @@ export class Dispatcher implements Retinue {
     Object.assign(subagent, { runId, end: undefined, worktree: undefined, restored: undefined });
     // The prompt of a continued run is already recorded, unless the process was lost before the run could begin.
     const isFirst = thread.state.asked === undefined;
-    const texts = isFirst && fork ? firstPrompt(terms.prompt, fork) : [terms.prompt];
-    const prompt = how === "continued" && !isFirst ? [] : texts;
+    const prompt = how === "continued" && !isFirst ? [] : [terms.prompt];
     // Earlier spending matters only if the agent has its own budget.
     const isLimited = Object.keys(prepared.budget).length > 0;
     const spent = isLimited ? await this.registry.spent(agentId) : undefined;

@@ -3,7 +3,6 @@ import { createDeferred, withTimeLimit } from "../../lib/index.ts";
 import type { Model, ModelProgress, ModelRequest } from "../../ports/index.ts";
 import {
   type CallId,
-  FORK_INTRODUCTION,
   type ForkOrigin,
   type Head,
   type LineId,
@@ -65,7 +64,7 @@ export class Siblings {
     return {
       origin,
       prepared: { ...prepared, model, notices: [...prepared.notices, ...bounded] },
-      prompt: firstPrompt(prompt, origin),
+      prompt: [prompt],
     };
   }
 
@@ -136,18 +135,8 @@ export function forkPoint(
   return { origin, past };
 }
 
-/** Returns the first message of an agent that inherits a conversation. Only a fork needs an introduction. */
-export function firstPrompt(prompt: string, { kind }: Pick<ForkOrigin, "kind">): readonly string[] {
-  return kind === "fork" ? forkPrompt(prompt) : [prompt];
-}
-
-/** Returns the first message of a fork. The part that siblings share comes first, in a separate block. */
-export function forkPrompt(directive: string): readonly string[] {
-  return [FORK_INTRODUCTION, directive];
-}
-
-/** Beginning of `FORK_INTRODUCTION`, the same in all versions of Retinue. */
-const OPENING = "[You are a fork of the agent";
+/** First words of `FORK_INTRODUCTION`, the same in all versions of Retinue. */
+const OPENING = "You are a fork of the agent";
 
 /** Returns whether a conversation belongs to a fork. Used for agents whose record was lost. */
 export function isForkConversation(messages: readonly Message[]): boolean {

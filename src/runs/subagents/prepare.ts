@@ -23,6 +23,7 @@ import {
   type Settings,
   type SpawnSpec,
   type ToolDeclaration,
+  withoutRuntimeTag,
 } from "../../protocol/index.ts";
 import { type ClockLimits, clockLimits } from "../host/clock-limits.ts";
 import type { OutputCheck } from "../host/output-check.ts";
@@ -396,7 +397,9 @@ export function withInstructions(agent: ResolvedAgent, connections: readonly Mcp
   const used = connections.filter(({ tools }) => tools.some(({ declaration: { name } }) => policy.pool.includes(name)));
   const texts = new Map(used.flatMap(({ instructions }) => instructions.map(({ server, text }) => [server, text])));
   if (texts.size === 0) return agent;
-  const parts = [...texts].map(([server, text]) => `Instructions from the MCP server ${server}:\n${text}`);
+  const parts = [...texts].map(
+    ([server, text]) => `Instructions from the MCP server ${server}:\n${withoutRuntimeTag(text)}`,
+  );
   return {
     ...agent,
     head: { ...head, systemContext: [head.systemContext, ...parts].filter((text) => text !== "").join("\n\n") },

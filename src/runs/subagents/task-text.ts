@@ -10,6 +10,7 @@ import {
   outputAddress,
   type RunEnd,
   type RunRef,
+  runtimeText,
   VERIFIER,
 } from "../../protocol/index.ts";
 import { labelOf, type Subagent, type SubagentResult } from "./subagent.ts";
@@ -117,7 +118,7 @@ export function noticeText(ended: readonly SubagentResult[]): string {
     return `<task_notification${attributes}>\n${summary}\n${why}${escapeTags(boundReport(run, room))}\n${trailer(run)}${advice(run)}\n</task_notification>`;
   });
   const what = ended.some(({ inBackground }) => inBackground) ? "background agent" : "agent";
-  return `[From the runtime, not from the user: ${plural(ended.length, what)} ended.]\n${notices.join("\n")}`;
+  return runtimeText(`${plural(ended.length, what)} ended.\n${notices.join("\n")}`);
 }
 
 /** Returns a run's report, cut to a maximum length, with a note on where to read the rest. */

@@ -1,6 +1,6 @@
 import type { Chain, SharedPrefix, WrittenPrompt } from "../../conversation/index.ts";
 import type { Journal } from "../../ports/index.ts";
-import type { AgentId, ForkOrigin, Line } from "../../protocol/index.ts";
+import { type AgentId, type ForkOrigin, type Line, runtimeText } from "../../protocol/index.ts";
 
 /** A conversation that a fork continues. */
 export interface Past {
@@ -29,21 +29,25 @@ export interface BranchOptions {
   readonly turns?: number | undefined;
   /** Prefix shared by sibling forks. */
   readonly prefix?: SharedPrefix | undefined;
+  /** Text in place of earlier turns. */
+  readonly omitted?: string | undefined;
 }
 
 /**
  * Returns the conversation that a fork continues. It shares all bytes of the source's conversation, or contains a copy
  * of the newest turns.
  */
-export function branch(source: ForkSource, { turns, prefix }: BranchOptions): Past | undefined {
+export function branch(source: ForkSource, { turns, prefix, omitted = OMITTED }: BranchOptions): Past | undefined {
   const { conversation, headHash, newestPrompt, requests } = source;
   if (conversation === undefined) return undefined;
-  const bounded = turns === undefined ? undefined : conversation.newestTurns(turns, OMITTED);
+  const bounded = turns === undefined ? undefined : conversation.newestTurns(turns, omitted);
   const chain = bounded ?? conversation.fork(prefix);
   return { chain, headHash, prompt: newestPrompt, requests, isBounded: bounded !== undefined, isSame: true };
 }
 
-const OMITTED = "[Earlier turns of this conversation are omitted.]";
+const OMITTED = runtimeText("Earlier turns of this conversation are omitted.");
+/** Text that earlier versions used. Their forks keep it, so that the bytes of their conversations stay the same. */
+const OMITTED_BEFORE = "[Earlier turns of this conversation are omitted.]";
 
 /** Restores an agent from its lines, without writing to its journal. */
 export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<ForkSource>;
@@ -55,8 +59,13 @@ export type Replay = (agentId: AgentId, lines: readonly Line[]) => Promise<ForkS
 export async function readPast(origin: ForkOrigin, journal: Journal, replay: Replay): Promise<Past | undefined> {
   const { source, prefix } = restoreSource(origin, journal, replay);
   const found = await source;
-  const past = found && branch(found, { turns: origin.turns, prefix });
-  return past && { ...past, isSame: past.chain.fingerprint() === origin.hash };
+  if (found === undefined) return undefined;
+  const { turns, hash } = origin;
+  const isSame = (past: Past | undefined): boolean => past?.chain.fingerprint() === hash;
+  const past = branch(found, { turns, prefix });
+  if (past === undefined || isSame(past)) return past;
+  const before = past.isBounded ? branch(found, { turns, omitted: OMITTED_BEFORE }) : undefined;
+  return isSame(before) ? before : { ...past, isSame: false };
 }
 
 interface RestoredSource {

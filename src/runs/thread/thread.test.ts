@@ -1,7 +1,8 @@
 import { describe, expect, it } from "vitest";
 import { SERIALIZER_VERSION } from "../../conversation/index.ts";
+import { fold, initialState, userTurn } from "../../loop/index.ts";
 import type { Journal } from "../../ports/index.ts";
-import { type DurableEvent, type EventOf, type Head, type Line, noUsage } from "../../protocol/index.ts";
+import { type DurableEvent, type EventOf, type Head, type Line, noUsage, runtimeText } from "../../protocol/index.ts";
 import { forkPoint, forkSiblings } from "../subagents/forks.ts";
 import { Thread } from "./thread.ts";
 
@@ -149,6 +150,34 @@ describe("a thread", () => {
     const restored = new Thread("a1", files);
     await restored.restore();
     expect([parent.requests, fork.requests, restored.requests]).toEqual([2, 3, 3]);
+  });
+
+  it("has the bytes that an earlier version sent, with Retinue's texts in brackets", async () => {
+    const files = journal();
+    const parent = await firstLife(files);
+    await parent.record([answer(2, "second")]);
+    const { origin } = forkPoint(parent, { kind: "fork", turns: 1, siblings: forkSiblings(parent) });
+    const before = "[Earlier turns of this conversation are omitted.]";
+    const hash = parent.conversation?.newestTurns(1, before)?.fingerprint() ?? "";
+    const fork = new Thread("a1", files);
+    await fork.record([{ ...created, fork: { ...origin, hash } }, say("a part"), ask(1)]);
+    const restored = new Thread("a1", files);
+    await restored.restore();
+    expect(restored.past).toBe("same");
+    expect(JSON.stringify(restored.conversation?.messages()[0])).toContain(before);
+
+    const call = { type: "tool_call", callId: "main_3_0", name: "Read", inputJson: "{}" } as const;
+    const called = { ...(answer(3, "") as EventOf<"model.ended">), message: { role: "assistant", content: [call] } };
+    const result = { outcome: "ok", content: [{ type: "text", text: "alpha" }] } as const;
+    const compacted = (summary: string): DurableEvent[] => [
+      called as DurableEvent,
+      { type: "tool.ended", callId: call.callId, name: "Read", result, milliseconds: 1 },
+      { type: "conversation.compacted", summary, kept: 0, trigger: "auto", before: 2, after: 1 },
+    ];
+    const told = (summary: string): string =>
+      JSON.stringify(userTurn(compacted(summary).reduce(fold, { ...initialState, turn: 2 })));
+    expect(told("[The conversation up to here …")).toContain('"[Your newest calls');
+    expect(told(runtimeText("The conversation up to here …"))).toContain("<from_retinue>\\nYour newest calls");
   });
 
   describe("whose model thinks", () => {

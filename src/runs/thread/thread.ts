@@ -23,6 +23,7 @@ import {
   type LineId,
   MAIN_AGENT,
   type RunId,
+  runtimeText,
   type ToolCall,
   type UserMessage,
 } from "../../protocol/index.ts";
@@ -474,7 +475,7 @@ function hasText(block: AssistantBlock): boolean {
  */
 const lostPrompt: UserMessage = {
   role: "user",
-  content: [{ type: "text", text: "[This message is lost because the transcript is damaged.]" }],
+  content: [{ type: "text", text: runtimeText("This message is lost because the transcript is damaged.") }],
 };
 
 /**

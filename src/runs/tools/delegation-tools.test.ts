@@ -3,11 +3,11 @@ import { subagentFor } from "../../agents/resolve/subagent.test-support.ts";
 import { Chain } from "../../conversation/index.ts";
 import { checkSchema } from "../../lib/index.ts";
 import type { ToolContext } from "../../ports/index.ts";
+import { FORK_INTRODUCTION } from "../../protocol/index.ts";
 import { createMemoryTranscript, openInbox } from "../../transcript/index.ts";
 import { createApprovalQueue } from "../approvals/approval-queue.ts";
 import type { LiveAgent } from "../host/run-host.ts";
 import { Dispatcher } from "../subagents/dispatcher.ts";
-import { forkPrompt } from "../subagents/forks.ts";
 import { delegationSpecs, delegationTools } from "./delegation-tools.ts";
 import { planSpecs } from "./plan-tools.ts";
 
@@ -104,7 +104,7 @@ describe("a delegation tool", () => {
   });
 
   it("recognizes a fork by its first message if its record was lost", async () => {
-    const { tools, prepared } = sessionWith("a1", 2, forkPrompt("Look."));
+    const { tools, prepared } = sessionWith("a1", 2, [FORK_INTRODUCTION, "Look."]);
     const task = tools.find(({ declaration }) => declaration.name === "Task");
     const output = await task?.run({ description: "look", prompt: "look", subagent_type: "Explore" }, contextOf("a1"));
     expect(output).toMatchObject({ isError: true, content: expect.stringContaining("This agent can't use") });

@@ -3,7 +3,7 @@ import type { Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.
 import type { AgentId } from "../../protocol/index.ts";
 import type { Dispatcher } from "../subagents/dispatcher.ts";
 import type { Subagent } from "../subagents/subagent.ts";
-import { escapeTags, MAY_NOT_DELEGATE, unknownAgentText } from "../subagents/task-text.ts";
+import { MAY_NOT_DELEGATE, unknownAgentText } from "../subagents/task-text.ts";
 
 export const sendMessageSpec: ToolSpec = {
   declaration: {
@@ -36,9 +36,9 @@ export function createSendMessage(dispatcher: Dispatcher, spec: ToolSpec): Tool 
       const problem = whyUnreachable(dispatcher, agentId);
       if (problem !== undefined) return failed(`Agent ${agentId} ${problem}`);
       const isOwn = (await registry.find(agentId, sender)) !== undefined;
-      const message = isOwn ? prompt : await withSender(dispatcher, prompt, sender);
-      const content = [{ type: "text", text: message }] as const;
-      if (await registry.live.get(agentId)?.tell({ content, from: "agent" }))
+      const about = isOwn ? undefined : await senderText(dispatcher, sender);
+      const content = [{ type: "text", text: prompt }] as const;
+      if (await registry.live.get(agentId)?.tell({ content, from: "agent" }, about))
         return {
           content: `Agent ${agentId} will read the message before its next step.`,
           details: { agentId, delivered: true },
@@ -58,11 +58,11 @@ function whyUnreachable(dispatcher: Dispatcher, agentId: AgentId): string | unde
     : undefined;
 }
 
-/** Adds the name of the sender to the message, so that the recipient does not mistake the sender for its parent. */
-async function withSender({ registry }: Dispatcher, message: string, sender: AgentId): Promise<string> {
+/** Names the sender of a message, so that the recipient does not mistake the sender for its parent. */
+async function senderText({ registry }: Dispatcher, sender: AgentId): Promise<string> {
   const { agentType, name } = (await registry.find(sender)) ?? {};
-  const label = escapeTags([agentType, name && `called ${name}`].filter(Boolean).join(", "));
-  return `[From agent ${sender} (${label}), which is not your parent:]\n${escapeTags(message)}`;
+  const label = [agentType, name && `called ${name}`].filter(Boolean).join(", ");
+  return `The next message comes from agent ${sender} (${label}), which is not your parent.`;
 }
 
 /**

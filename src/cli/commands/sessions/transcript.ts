@@ -1,6 +1,14 @@
 import { agentOf, delayWords, endWords, foldSession, newSessionView, oneLine } from "../../../client/index.ts";
 import { formatCount, formatDuration, plural, stripControls } from "../../../lib/index.ts";
-import { ENVIRONMENT_OPENING, type EventOf, type Line, MAIN_AGENT, textOf } from "../../../protocol/index.ts";
+import {
+  ENVIRONMENT_OPENING,
+  type EventOf,
+  type Line,
+  MAIN_AGENT,
+  runtimeTextBegins,
+  textOf,
+  withinRuntimeTag,
+} from "../../../protocol/index.ts";
 import { withFlags } from "../../output.ts";
 
 interface TranscriptHead {
@@ -78,7 +86,9 @@ function renderContent(line: Line, target: string): string {
     case "prompt.received":
       return prompted(line);
     case "context.added":
-      return line.text.startsWith(ENVIRONMENT_OPENING) ? "" : `  (told: ${oneLine(line.text)})`;
+      return runtimeTextBegins(line.text, ENVIRONMENT_OPENING)
+        ? ""
+        : `  (told: ${oneLine(withinRuntimeTag(line.text))})`;
     case "model.retried":
       return `  … tried again after ${oneLine(line.retry.error)}`;
     case "model.failed":
