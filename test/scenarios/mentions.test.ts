@@ -97,6 +97,13 @@ describe("an agent that the user mentions", () => {
     },
   );
 
+  it.each([["Task(Explore)"], ["Task"]])("is not taken for text if the rule %s denies it", async (rule) => {
+    const { model, updates } = await ask({ MAIN: [done] }, { settings: { permissions: { deny: [rule] } } });
+    model.assertDone();
+    expect(noticesIn(updates)).toEqual([expect.stringMatching(/^@Explore was not started\. /)]);
+    expect(lastWords(model.requests("MAIN")[0])).toMatch(/\[The agent "Explore" was not started\. /);
+  });
+
   it("is not started if there is no such agent", async () => {
     const { updates } = await ask({ MAIN: [done] }, { prompt: "MAIN: let @agent-Explor look" });
     expect(noticesIn(updates)).toEqual([expect.stringContaining("Did you mean Explore?")]);

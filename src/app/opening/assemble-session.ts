@@ -243,6 +243,7 @@ function createDelegation(
     settleLost: (agentId) => worker.leaveWorktree(agentId),
     recall: async (call) => (await recallUntilClosed(tools.executor, context)?.(call)) ?? "lost",
     offered,
+    known: () => agents.definitions.flatMap(({ name, hidden }) => (hidden ? [] : [name])),
     // These are assigned later, because the tools start agents, and agents are prepared with these tools.
     prepare: (request) => prepare(request),
     modelNames: (agentType, request) => modelNames(agentType, request),

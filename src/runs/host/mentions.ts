@@ -17,12 +17,12 @@ export interface Mention {
  * the agent's exact name, because files and code use the same sign. `@agent-NAME` starts an agent anywhere. What follows
  * the mention at the beginning of a paragraph is the agent's task; otherwise, it is the whole prompt.
  */
-export function mentionsIn(text: string, offered: readonly string[]): readonly Mention[] {
+export function mentionsIn(text: string, known: readonly string[]): readonly Mention[] {
   const found = new Map<string, Mention>();
   for (const { 0: word, index } of text.matchAll(/(?<!\S)@\S+/g)) {
     if (found.size === MOST_MENTIONS || word.length > LONGEST_NAME) continue;
     const name = word.slice(1).replace(/[.,;:!?)]{1,9}$/, "");
-    const agentType = offered.includes(name) ? name : explicitName(name, offered);
+    const agentType = known.includes(name) ? name : explicitName(name, known);
     if (agentType === undefined || found.has(agentType)) continue;
     const isFirst = beginsParagraph(text, index);
     if (!isFirst && agentType === name) continue;
@@ -35,9 +35,9 @@ export function mentionsIn(text: string, offered: readonly string[]): readonly M
 const MOST_MENTIONS = 10;
 const LONGEST_NAME = 200;
 
-function explicitName(name: string, offered: readonly string[]): string | undefined {
+function explicitName(name: string, known: readonly string[]): string | undefined {
   const [, explicit] = /^agent-([\p{L}\p{N}_:.-]+)$/u.exec(name) ?? [];
-  return explicit && (offered.find((each) => isSameAgent(each, explicit)) ?? explicit);
+  return explicit && (known.find((each) => isSameAgent(each, explicit)) ?? explicit);
 }
 
 function beginsParagraph(text: string, index: number): boolean {
@@ -51,12 +51,12 @@ function beginsParagraph(text: string, index: number): boolean {
  * for them and gets their reports with the prompt.
  */
 export async function startMentioned(host: RunHost, content: readonly UserBlock[]): Promise<void> {
-  const { services, thread, request } = host;
+  const { services, request } = host;
   if (services.retinue === undefined || request.subagent !== undefined) return;
   const texts = content.flatMap((block) => (block.type === "text" && block.text.includes("@") ? [block.text] : []));
   if (texts.length === 0) return;
-  const offered = services.retinue.offeredTo(thread.agentId);
-  for (const { agentType, task } of texts.flatMap((text) => mentionsIn(text, offered)))
+  const known = services.retinue.mentionable();
+  for (const { agentType, task } of texts.flatMap((text) => mentionsIn(text, known)))
     await host.record(await start(host, { agentType, task }));
 }
 

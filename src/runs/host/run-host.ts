@@ -178,8 +178,8 @@ export interface Retinue {
   readonly registry: RunRegistry;
   /** Starts a background agent without a tool call and waits for it. Stops the agent if the signal fires. */
   delegate(request: SpawnRequest, caller: Caller): Promise<SubagentResult | { readonly message: string }>;
-  /** Returns the agent types that an agent can start. */
-  offeredTo(agentId: AgentId): readonly string[];
+  /** Returns the agent types that a prompt can mention, including those that rules deny. */
+  mentionable(): readonly string[];
   /** Starts a subagent of the main agent without a call. */
   startWithoutCall(
     by: "person",

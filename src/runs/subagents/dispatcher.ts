@@ -50,6 +50,8 @@ export interface DispatcherOptions {
   readonly modelNames: ModelNames;
   /** Returns the agent types that a model can start. */
   readonly offered: () => readonly string[];
+  /** Returns the agent types that are not hidden, including those that rules deny. */
+  readonly known: () => readonly string[];
   /** Absent if there is no plan mode. */
   readonly plan?: Planner | undefined;
   /** Whether agents may start forks of themselves. */
@@ -125,6 +127,10 @@ export class Dispatcher implements Retinue {
   /** Returns the agent types that an agent with a run in progress can start. */
   offeredTo(agentId: AgentId): readonly string[] {
     return offeredTo(this.liveAgent(agentId).agent, this.offered());
+  }
+
+  mentionable(): readonly string[] {
+    return [...new Set([...this.offeredTo(MAIN_AGENT), ...this.options.known()])];
   }
 
   judged(decision: Decision, policy: Policy): void {

@@ -36,6 +36,7 @@ function sessionWith(agentId: string, maxDepth: number, words: readonly string[]
     },
     journal,
     offered: () => ["Explore"],
+    known: () => [],
     modelNames: async () => [],
     mayFork: false,
     settleLost: async () => undefined,
