@@ -275,11 +275,15 @@ function restrictedFile({ analysis, units, reads }: CommandLine): Finding | unde
 /** Requires approval for commands that write files which their words do not name, if rules restrict writing some files. */
 function unnamedFiles({ analysis, units, files }: CommandLine, compiled: CompiledPolicy): Finding | undefined {
   const commands = [...everyCommand(units.map(({ command }) => command))];
-  const writing = commands.find((command) => writesUnnamed(command, analysis, (path) => files.has(path)));
-  const restricted = writing && restrictedWrites(compiled);
+  if (!commands.some((command) => writesUnnamed(command, analysis, () => false))) return undefined;
+  const restricted = restrictedWrites(compiled);
   if (restricted === undefined) return undefined;
+  // Files that a command names are judged on their own, unless the rule is about all files.
+  const isJudged = (path: string): boolean => restricted.target.kind === "path" && files.has(path);
+  const writing = commands.find((command) => writesUnnamed(command, analysis, isJudged));
+  if (writing === undefined) return undefined;
   const { text, scope } = restricted.rule;
-  const reason = `The words of \`${startOf(writing!)}\` do not name all files that it would write, and the rule \`${text}\` (${originName(scope)}) restricts writing.`;
+  const reason = `The words of \`${startOf(writing)}\` do not name all files that it would write, and the rule \`${text}\` (${originName(scope)}) restricts writing.`;
   return { effect: "insist", rule: text, scope, reason };
 }
 
