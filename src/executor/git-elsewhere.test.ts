@@ -251,3 +251,29 @@ describe("a repository other than the workspace's own", () => {
     },
   );
 });
+
+describe("files in .git that git reads besides its configuration", () => {
+  it.each([
+    ["remotes/origin", "URL: ./sub\nPush: refs/heads/main\n", "git push"],
+    ["remotes/origin", "URL: ./sub\nPush: refs/heads/main\n", "git push -q"],
+    ["remotes/origin", "URL: ./sub\n", "git push --all"],
+    ["remotes/origin", "URL: ./sub\n", "git fetch"],
+    ["branches/origin", "./sub#main\n", "git push origin main"],
+    ["branches/up", "./sub#main\n", "git pull up"],
+    ["remotes/host:x", "URL: ./sub\n", "git push host:x main"],
+  ])("name no remotes for a wildcard: %s, %j, %s", async (name, text, command) => {
+    mkdirSync(join(root, ".git", name, ".."), { recursive: true });
+    writeFileSync(join(root, ".git", name), text);
+    for (const rule of ["Bash(git:*)", `Bash(${command.split(" ").slice(0, 2).join(" ")}:*)`])
+      expect(await run(command, rule)).toMatchObject(denied);
+  });
+
+  it.each(["git rebase --continue", "git rebase --skip", "git rebase --edit-todo"])(
+    "name no commands for a wildcard: %s",
+    async (command) => {
+      const steps = ["-x", "exit 1", "-x", `touch ${join(top, "canary")}`];
+      expect(() => git("-c", "sequence.editor=true", "rebase", "-i", "--root", ...steps)).toThrow("exit 1");
+      for (const rule of ["Bash(git:*)", "Bash(git rebase:*)"]) expect(await run(command, rule)).toMatchObject(denied);
+    },
+  );
+});

@@ -116,6 +116,22 @@ describe("git in an untrusted directory", () => {
     }
   });
 
+  it.each([
+    ["remotes/origin", "URL: ./sub.git\n"],
+    ["branches/origin", "./sub.git#main\n"],
+    ["rebase-merge/git-rebase-todo", "pick 1\nexec ./x\n"],
+    ["rebase-merge/git-rebase-todo", "\tx\t./x\n"],
+  ])("needs approval to change something if %s can start programs", (name, text) => {
+    const cwd = createRepository({ ".git/config": "", [`.git/${name}`]: text });
+    expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, ".git", name), checked: true, onlyChanges: true });
+  });
+
+  it("runs as usual during a rebase without commands", () => {
+    const todo = "pick 1 exec y\n# exec x\nlabel x\nreset y\n";
+    const cwd = createRepository({ ".git/config": "", ".git/rebase-merge/git-rebase-todo": todo });
+    expect(findGitPrograms(cwd)).toBeUndefined();
+  });
+
   it("needs approval wherever git would find a configuration that names programs", () => {
     const passed = createRepository({ ".git/config": evil, "sub/.git/description": "not a repository" });
     expect(findGitPrograms(join(passed, "sub"))).toBeDefined();

@@ -1,17 +1,18 @@
 import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
-import { basename, dirname, join, resolve } from "node:path";
+import { dirname, join, resolve } from "node:path";
 import { isNetworkRepository } from "../lib/index.ts";
 import type { GitPrograms } from "../protocol/index.ts";
 
 /**
  * Finds a configuration file in a directory's repository that names programs: those that git runs even in read-only
- * commands, or else those that it runs only in commands that change something, or a hook. Does not run git.
+ * commands, or else those that it runs only in commands that change something, or that start programs in
+ * another way. Does not run git.
  */
 export function findGitPrograms(directory: string): GitPrograms | undefined {
   const files = gitConfigurations(directory);
   const file = files.find(namesPrograms);
   if (file !== undefined) return { file, checked: !isBlocking(file) };
-  const other = files.find((each) => !isHarmless(readText(each) ?? "")) ?? hooksIn(directory)[0];
+  const other = files.find((each) => !isHarmless(readText(each) ?? "")) ?? otherPrograms(directory)[0];
   return other === undefined ? undefined : { file: other, checked: true, onlyChanges: true };
 }
 
@@ -25,13 +26,32 @@ function gitConfigurations(cwd: string): readonly string[] {
   });
 }
 
-/** Returns the repository's hooks. */
-function hooksIn(cwd: string): readonly string[] {
-  return gitConfigurations(cwd)
-    .filter((path) => basename(path) === "config")
-    .map((path) => join(dirname(path), "hooks"))
-    .flatMap((hooks) => namesIn(hooks).map((name) => join(hooks, name)))
-    .filter((path) => !path.endsWith(".sample") && ((statAt(path)?.mode ?? 0) & 0o111) !== 0);
+/** Returns hooks, and files that name remotes or the commands of an unfinished rebase. */
+function otherPrograms(cwd: string): readonly string[] {
+  const repositories = [...new Set(gitConfigurations(cwd).map((path) => dirname(path)))];
+  return repositories.flatMap((each) => [
+    ...hooksIn(each),
+    ...remoteFiles(each),
+    ...[runningTodo(each)].filter((todo) => todo !== undefined),
+  ]);
+}
+
+function hooksIn(repository: string): readonly string[] {
+  return pathsIn(join(repository, "hooks")).filter(
+    (path) => !path.endsWith(".sample") && ((statAt(path)?.mode ?? 0) & 0o111) !== 0,
+  );
+}
+
+/** Returns files in which git looks for remotes that the configuration does not name. */
+export function remoteFiles(repository: string): readonly string[] {
+  return ["remotes", "branches"].flatMap((name) => pathsIn(join(repository, name)));
+}
+
+/** Returns the list of an unfinished rebase's steps if it contains commands, or can't be read. */
+export function runningTodo(repository: string): string | undefined {
+  const file = join(repository, "rebase-merge/git-rebase-todo");
+  if (statAt(file) === undefined) return undefined;
+  return /^[ \t]*(x|exec)\b/m.test(readText(file) ?? "exec") ? file : undefined;
 }
 
 /** Returns the repository that git finds, preceded by directories that git passes over because they are incomplete. */
@@ -142,9 +162,9 @@ const harmlessSettings: ReadonlySet<string> = new Set(
   }).flatMap(([section, keys]) => keys.split(" ").map((key) => `${section}.${key}`)),
 );
 
-function namesIn(directory: string): readonly string[] {
+function pathsIn(directory: string): readonly string[] {
   try {
-    return readdirSync(directory);
+    return readdirSync(directory).map((name) => join(directory, name));
   } catch {
     return [];
   }

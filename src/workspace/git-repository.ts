@@ -1,6 +1,7 @@
 import { realpathSync } from "node:fs";
 import { isNetworkRepository, isWithin } from "../lib/index.ts";
 import type { GitRepository } from "../protocol/index.ts";
+import { remoteFiles, runningTodo } from "./git-programs.ts";
 import { askGit, type Environment } from "./worktrees/git.ts";
 
 /**
@@ -15,9 +16,10 @@ export async function readGitRepository(
     const { code, output } = await askGit(args, { environment, cwd }, { limitMs: LIMIT_MS });
     return code === null || code > highest ? undefined : output.toString("utf8");
   };
-  /** Returns the git directory and the top directory of the working tree; empty if there is no repository. */
+  /** Returns the common git directory, the top directory of the working tree and the tree's own git directory. */
   const placeIn = async (cwd: string): Promise<readonly string[] | undefined> => {
-    const lines = await ask(cwd, 128, "rev-parse", "--path-format=absolute", "--git-common-dir", "--show-toplevel");
+    const asked = ["--git-common-dir", "--show-toplevel", "--git-dir"];
+    const lines = await ask(cwd, 128, "rev-parse", "--path-format=absolute", ...asked);
     return lines?.split("\n").slice(0, -1);
   };
   const [own, place, settings] = await Promise.all([
@@ -27,7 +29,10 @@ export async function readGitRepository(
   ]);
   const detour = await findDetour({ directory, root, own, place, placeIn });
   if (detour !== undefined || settings === undefined) return { ...noRemotes, detour: detour ?? UNREADABLE };
-  return remotesIn(settings);
+  const [common, , gitDirectory] = place ?? [];
+  const named = common && remoteFiles(common)[0];
+  if (named) return { ...noRemotes, detour: `git would use the remote that ${named} names` };
+  return { ...remotesIn(settings), todo: gitDirectory && runningTodo(gitDirectory) };
 }
 
 /** If a configuration file is a pipe, git waits for a writer. */
@@ -46,7 +51,7 @@ interface Places {
 /** Returns the reason why git would leave the workspace's repository or its working tree. */
 async function findDetour({ directory, root, own, place, placeIn }: Places): Promise<string | undefined> {
   if (own === undefined || place === undefined) return UNREADABLE;
-  const [repository, top, ...more] = place;
+  const [repository, top, , ...more] = place;
   if (own[0] !== repository) return "git would work in another repository, which has its own settings and hooks";
   if (repository === undefined) return undefined;
   if (top === undefined || more.length > 0) return UNREADABLE;

@@ -186,7 +186,7 @@ export function askAboutGit(policy: Policy, found: GitPrograms | undefined): Cau
   const layer: PolicyLayer = { rules: [{ text: "Bash(git:*)", effect: "ask", scope: "builtin", file }], onlyChanges };
   const isHook = /\/hooks\/[^/]+$/.test(file);
   const why = checked
-    ? `${isHook ? "is a program" : "names programs"} that git would run`
+    ? `${isHook ? "is a program" : "may name programs"} that git would run`
     : "can't be checked, because it is not an ordinary file or is too large";
   const notice = `${file} ${why}, and this directory is not trusted, so git commands${onlyChanges ? " that change something" : ""} need approval. Review the file, then trust the directory with "retinue trust add", or for one run with the \`trusted\` option.`;
   return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };

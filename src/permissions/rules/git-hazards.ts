@@ -22,10 +22,15 @@ export function gitHazard(
   for (const directory of command.directories ?? ["?"]) {
     const repository = repositories.get(directory);
     if (repository === undefined) return "only the shell knows in which directory git would run";
-    const hazard = repository.detour ?? remoteHazard(command, wild, repository);
+    const hazard = repository.detour ?? rebaseHazard(command, repository) ?? remoteHazard(command, wild, repository);
     if (hazard !== undefined) return hazard;
   }
   return undefined;
+}
+
+function rebaseHazard(command: SimpleCommand, { todo }: GitRepository): string | undefined {
+  if (todo === undefined || gitSubcommand(command)?.name !== "rebase") return undefined;
+  return `an unfinished rebase would run the commands in ${todo}`;
 }
 
 function remoteHazard(

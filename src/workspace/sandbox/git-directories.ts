@@ -45,8 +45,8 @@ function ofRepository(directory: string): GitDirectories {
   };
 }
 
-/** Entries of a git directory that determine which programs git runs. */
-const obeyed = ["config", "config.worktree", "hooks", "info"];
+/** Entries of a git directory that determine which programs git runs. The last two name remotes. */
+const obeyed = ["config", "config.worktree", "hooks", "info", "remotes", "branches"];
 
 /** A symlink may lead to any repository, so it does not make a repository writable. */
 function ofLink(link: string): GitDirectories {
