@@ -10,9 +10,10 @@ import { cutsBeforeHeaders, type Rendered, renderError, renderReply } from "./re
 import { type Choice, type RunningScript, turnOf } from "./script/script.ts";
 import { seededRandom } from "./seeded-random.ts";
 import type { ApiServerOptions, Fault, RecordedRequest, Reply, ScriptContext, Wire } from "./types.ts";
+import { asksForSummary } from "./validate/compaction.ts";
 import { rulesOf } from "./validate/model-rules.ts";
 import { readReasoning, reasons } from "./validate/reasoning.ts";
-import { controlsBinding, createThinkingLedger, readThinking, showsThinking } from "./validate/thinking.ts";
+import { betasOf, createThinkingLedger, readThinking, showsThinking } from "./validate/thinking.ts";
 import { validateRequest } from "./validate/validate-request.ts";
 import { errorAnswer, faultAnswer } from "./wire/error-answer.ts";
 
@@ -43,14 +44,14 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
   };
 
   const thinks = ({ wire, model, body }: RecordedRequest): boolean => {
-    if (!(options.thinks ?? !isLight)) return false;
+    if (!(options.thinks ?? !isLight) || asksForSummary(body)) return false;
     if (wire === "responses") return reasons(body);
     if (wire !== "anthropic" || !rulesOf(model).alwaysThinks) return false;
     return asObject(asObject(body)["thinking"])["type"] !== "between_tools";
   };
 
   const transformationsOf = ({ headers, body }: RecordedRequest) => {
-    if (!controlsBinding(headers["anthropic-beta"])) return undefined;
+    if (!betasOf(headers["anthropic-beta"]).controls) return undefined;
     return readThinking(body, ledger).dropped.map(({ path, reason }) => ({
       type: "thinking_dropped" as const,
       path,
@@ -93,6 +94,7 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
         usage: usageOf(request),
         thinks: thinks(request),
         hidesThinking: wire === "anthropic" && validates && !showsThinking(request.body),
+        summarizes: wire === "anthropic" && asksForSummary(request.body),
         prefix: () => (wire === "responses" ? readReasoning : readThinking)(request.body, ledger).prefix,
         transformations: transformationsOf(request),
       });

@@ -28,6 +28,7 @@ export type RenderContext = {
   usage: MessageOptions["usage"];
   thinks: boolean;
   hidesThinking: boolean;
+  summarizes: boolean;
   prefix: MessageOptions["prefix"];
   transformations: InputTransformations | undefined;
 };

@@ -11,7 +11,8 @@ export type StopReason =
   | "stop_sequence"
   | "refusal"
   | "pause_turn"
-  | "model_context_window_exceeded";
+  | "model_context_window_exceeded"
+  | "compaction";
 
 /** Exact pieces of the stream, or one string that is split into pieces of `chunkCharacters` characters. */
 export type Pieces = string | readonly string[];

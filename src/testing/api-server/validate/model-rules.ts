@@ -14,6 +14,8 @@ export type ModelRules = {
   freeToolChoice?: boolean;
   /** A thinking block is valid only after the system text, tools and messages after which it was written. */
   bindsThinking?: boolean;
+  /** The conversation can be compacted on demand. */
+  compacts?: boolean;
   /** Returns whether the model can read thinking that another model wrote. The API drops what the model can't read. */
   reads?: (writer: string) => boolean;
 };
@@ -24,9 +26,9 @@ const always: ModelRules = { ...current, alwaysThinks: true, freeToolChoice: tru
 const rules: Readonly<Record<string, ModelRules>> = {
   "claude-fable-5-2": { ...always, bindsThinking: true, reads: () => true },
   "claude-mythos-5-2": { ...always, bindsThinking: true, reads: () => true },
-  "claude-fable-5-1": { ...always, bindsThinking: true, reads: (writer) => !isNewest(writer) },
-  "claude-mythos-5-1": { ...always, reads: (writer) => !isNewest(writer) },
-  "claude-opus-5-5": { ...always, bindsThinking: true, reads: isBefore55 },
+  "claude-fable-5-1": { ...always, compacts: true, bindsThinking: true, reads: (writer) => !isNewest(writer) },
+  "claude-mythos-5-1": { ...always, compacts: true, reads: (writer) => !isNewest(writer) },
+  "claude-opus-5-5": { ...always, compacts: true, bindsThinking: true, reads: isBefore55 },
   "claude-sonnet-5-5": {
     ...current,
     alwaysThinks: true,
@@ -36,14 +38,14 @@ const rules: Readonly<Record<string, ModelRules>> = {
     reads: isBefore55,
   },
   "claude-haiku-5-5": { ...current, reads: isBefore55 },
-  "claude-fable-5": current,
-  "claude-mythos-5": current,
-  "claude-opus-5": current,
-  "claude-sonnet-5": current,
-  "claude-opus-4-8": current,
-  "claude-opus-4-7": current,
-  "claude-opus-4-6": { efforts: ["low", "medium", "high", "max"] },
-  "claude-sonnet-4-6": { efforts: ["low", "medium", "high", "max"] },
+  "claude-fable-5": { ...current, compacts: true },
+  "claude-mythos-5": { ...current, compacts: true },
+  "claude-opus-5": { ...current, compacts: true },
+  "claude-sonnet-5": { ...current, compacts: true },
+  "claude-opus-4-8": { ...current, compacts: true },
+  "claude-opus-4-7": { ...current, compacts: true },
+  "claude-opus-4-6": { efforts: ["low", "medium", "high", "max"], compacts: true },
+  "claude-sonnet-4-6": { efforts: ["low", "medium", "high", "max"], compacts: true },
   "claude-opus-4-5": { efforts: ["low", "medium", "high"], budgetOnly: true },
   "claude-sonnet-4-5": { efforts: [], budgetOnly: true },
   "claude-haiku-4-5": { efforts: [], budgetOnly: true },

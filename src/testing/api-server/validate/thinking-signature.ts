@@ -1,4 +1,4 @@
-import { createHash, createHmac, type Hash } from "node:crypto";
+import { createHash, createHmac } from "node:crypto";
 import { asList, asObject, asText, isObject, type JsonObject } from "../json-values.ts";
 
 /**
@@ -13,6 +13,8 @@ export type Binding = {
   messages: string;
   /** Thinking block that came before this one in the conversation, as a hash of its signature. Empty for the first. */
   previous: string;
+  /** For a compaction block, the role of the last message that it summarizes. */
+  role?: string | undefined;
 };
 
 /** Signs thinking so that a later request shows whether anything before it has changed. */
@@ -32,8 +34,9 @@ function seal(payload: string, { text, seed }: { text: string; seed: number }): 
   return createHmac("sha256", `thinking ${seed}`).update(`${payload}.${text}`).digest("base64url");
 }
 
-/** Returns the text and the signature of a thinking or redacted_thinking block. */
+/** Returns the text and the signature of a thinking, redacted_thinking or compaction block. */
 export function signedText(block: JsonObject): { text: string; signature: string } {
+  if (block["type"] === "compaction") return { text: asText(block["content"]), signature: asText(block["signature"]) };
   if (block["type"] === "thinking") return { text: asText(block["thinking"]), signature: asText(block["signature"]) };
   const data = asText(block["data"]);
   const signature = /[^.]*\.[^.]*$/.exec(data)?.[0] ?? "";
@@ -42,6 +45,10 @@ export function signedText(block: JsonObject): { text: string; signature: string
 
 export function isThinking(block: unknown): block is JsonObject {
   return isObject(block) && (block["type"] === "thinking" || block["type"] === "redacted_thinking");
+}
+
+export function isCompaction(block: unknown): block is JsonObject {
+  return isObject(block) && block["type"] === "compaction";
 }
 
 /** The part of a conversation that precedes a block. Grows block by block; only values count, not their JSON text. */
@@ -53,36 +60,65 @@ export type Prefix = {
   think(signature: string): void;
   /** Returns the binding of a thinking block that `model` writes at this point. */
   bind(model: string): Binding;
+  /** Adds a compaction block. With its binding, kept messages follow as they followed the summarized messages. */
+  compact(block: JsonObject, summarized: Binding | undefined): void;
 };
 
 export function createPrefix(body: JsonObject): Prefix {
   const system = hashOf(body["system"] ?? []);
   // A tool that is loaded later does not count before it is referenced, which this server does not support.
   const tools = hashOf(asList(body["tools"]).filter((tool) => asObject(tool)["defer_loading"] !== true));
-  const messages = createHash("sha256");
+  let messages = "";
   let previous = "";
-  const write = (text: string): Hash => messages.update(text).update("\n");
+  let side: string | undefined;
+  /** Role of the last message that a compaction block summarizes, until the next message begins. */
+  let summarizedRole: string | undefined;
+  const write = (text: string): void => {
+    messages = createHash("sha256").update(`${messages}\n${text}`).digest("base64url");
+  };
   return {
-    begin: (role) => void write(role),
-    add: (content) => void write(canonical(content)),
+    begin: (role) => {
+      // The provider merges a kept message with the last summarized one if both have the same role.
+      write(summarizedRole === role ? `more ${role}` : role);
+      summarizedRole = undefined;
+      side = role;
+    },
+    add: (content) => write(canonical(content)),
     think: (signature) => {
       previous = createHash("sha256").update(signature).digest("base64url").slice(0, 22);
     },
-    bind: (model) => ({ model, system, tools, messages: messages.copy().digest("base64url"), previous }),
+    bind: (model) => ({ model, system, tools, messages, previous, role: side }),
+    compact: (block, summarized) => {
+      if (summarized?.system !== system || summarized.tools !== tools) return write(canonical(block));
+      ({ messages, previous, role: summarizedRole } = summarized);
+    },
   };
 }
 
-/** Adds all messages of a request. `onThinking` is called before each thinking block; if it returns false, the block is skipped. */
+interface Signed {
+  /** Called before each thinking block; if it returns false, the block is skipped. */
+  onThinking?: (block: JsonObject, path: string) => boolean;
+  /** Returns what precedes the messages that follow a compaction block; undefined if their thinking is not kept. */
+  summarizedBy?: (block: JsonObject) => Binding | undefined;
+}
+
+/** Adds all messages of a request. */
 export function addMessages(
   prefix: Prefix,
   messages: unknown,
-  onThinking: (block: JsonObject, path: string) => boolean = () => true,
+  { onThinking = () => true, summarizedBy = () => undefined }: Signed = {},
 ): void {
   for (const [index, message] of asList(messages).map(asObject).entries()) {
-    prefix.begin(asText(message["role"]));
     const content = message["content"];
+    const [first] = asList(content);
+    const isSummary = index === 0 && isCompaction(first);
+    if (isSummary) prefix.compact(first, summarizedBy(first));
+    // The block stands for messages, and is not a part of one.
+    if (isSummary && asList(content).length === 1) continue;
+    prefix.begin(asText(message["role"]));
     if (!Array.isArray(content)) prefix.add(content);
     for (const [position, block] of asList(content).entries()) {
+      if (isSummary && position === 0) continue;
       if (!isThinking(block)) prefix.add(block);
       else if (onThinking(block, `messages.${index}.content.${position}`)) prefix.think(signedText(block).signature);
     }

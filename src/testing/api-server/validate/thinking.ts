@@ -79,14 +79,20 @@ export function readThinking(
     dropped.push({ ...details, type: asText(block["type"]) });
     return false;
   };
-  addMessages(prefix, request["messages"], (block, path) => {
+  const onThinking = (block: JsonObject, path: string): boolean => {
     const binding = bindingOf(block);
     if (binding === undefined) return true;
     if (!canRead(model, binding.model)) return drop(block, { path, reason: "model_binding_mismatch" });
     const checks = rulesOf(model).bindsThinking && rulesOf(binding.model).bindsThinking;
     const changed = checks ? changeSince(binding, prefix.bind(model)) : undefined;
     return changed === undefined || drop(block, { path, reason: "prefix_binding_mismatch", changed });
-  });
+  };
+  // A summary by a model that does not bind thinking keeps none.
+  const summarizedBy = (block: JsonObject): Binding | undefined => {
+    const binding = bindingOf(block);
+    return rulesOf(binding?.model ?? "").bindsThinking ? binding : undefined;
+  };
+  addMessages(prefix, request["messages"], { onThinking, summarizedBy });
   return { prefix, dropped };
 }
 
@@ -102,12 +108,22 @@ export function changeSince(written: Binding, now: Binding): string | undefined 
 }
 
 const BINDING_CONTROLS = "thinking-binding-controls-2026-08-01";
+export const COMPACTION_BETA = "compact-2026-09-04";
 
-/** Returns whether a request has the beta header for controlling bound thinking. */
-export function controlsBinding(header: string | readonly string[] | undefined): boolean {
-  return String(header ?? "")
+/** Beta features that a request asks for. */
+export type Betas = {
+  /** Control of bound thinking. */
+  controls: boolean;
+  /** Compaction on demand. */
+  compacts: boolean;
+};
+
+/** Reads the `anthropic-beta` header. */
+export function betasOf(header: string | readonly string[] | undefined): Betas {
+  const names = String(header ?? "")
     .split(",")
-    .some((name) => name.trim() === BINDING_CONTROLS);
+    .map((name) => name.trim());
+  return { controls: names.includes(BINDING_CONTROLS), compacts: names.includes(COMPACTION_BETA) };
 }
 
 /** Checks that nothing before the thinking in a request has changed, unless the request asks to drop such thinking. */

@@ -15,7 +15,7 @@ const mark = { cache_control: { type: "ephemeral" } };
 
 function check(body: Body, version?: string): string | undefined {
   const whole = { model: "m", max_tokens: 10_000, messages: [user(text("Hi"))], ...body };
-  return validateAnthropic(whole, { ledger: createThinkingLedger(1), controls: false, version });
+  return validateAnthropic(whole, { ledger: createThinkingLedger(1), controls: false, compacts: false, version });
 }
 
 const talk = (...messages: unknown[]) => ({ messages: [user(text("Hi")), ...messages] });

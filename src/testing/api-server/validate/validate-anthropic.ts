@@ -9,16 +9,24 @@ import {
   demandText,
   firstProblem,
 } from "./check.ts";
+import { checkCompactionBlocks, checkCompactionRequest } from "./compaction.ts";
 import { rulesOf } from "./model-rules.ts";
-import { checkThinkingBound, checkThinkingParameters, checkThinkingReturned, type ThinkingLedger } from "./thinking.ts";
+import {
+  type Betas,
+  checkThinkingBound,
+  checkThinkingParameters,
+  checkThinkingReturned,
+  type ThinkingLedger,
+} from "./thinking.ts";
+import { isCompaction } from "./thinking-signature.ts";
 
 /**
  * Returns why the provider would reject a request, with the position in the body; undefined if it would accept the
- * request. `controls`: the request has the beta header for controlling bound thinking.
+ * request.
  */
 export function validateAnthropic(
   body: unknown,
-  { ledger, controls, version = "" }: { ledger: ThinkingLedger; controls: boolean; version?: string | undefined },
+  { ledger, controls, compacts, version = "" }: { ledger: ThinkingLedger; version?: string | undefined } & Betas,
 ): string | undefined {
   return firstProblem(() => {
     const request = demandObject(body, "body");
@@ -30,7 +38,9 @@ export function validateAnthropic(
     checkTools(request);
     checkOutputConfig(request);
     checkSystem(request["system"]);
-    const messages = checkMessages(request["messages"], ledger);
+    checkCompactionRequest(request, compacts);
+    checkCompactionBlocks(request, { ledger, compacts });
+    const messages = checkMessages(request, ledger);
     checkThinkingParameters(request, { controls });
     checkCacheMarks(request);
     checkToolPairs(messages);
@@ -59,6 +69,7 @@ const requestKeys = [
   "mcp_servers",
   "output_config",
   "output_format",
+  "compaction",
 ];
 
 function checkNumbers(request: JsonObject, isCurrent: boolean): void {
@@ -138,7 +149,8 @@ function checkSystem(system: unknown): void {
   }
 }
 
-function checkMessages(value: unknown, ledger: ThinkingLedger): readonly CheckedMessage[] {
+function checkMessages(request: JsonObject, ledger: ThinkingLedger): readonly CheckedMessage[] {
+  const value = request["messages"];
   demand(value !== undefined, "messages: Field required");
   const messages = demandList(value, "messages").map((entry, index): CheckedMessage => {
     const where = `messages.${index}`;
@@ -151,10 +163,10 @@ function checkMessages(value: unknown, ledger: ThinkingLedger): readonly Checked
   const [first] = messages;
   const last = messages.at(-1);
   demand(first !== undefined && last !== undefined, "messages: at least one message is required");
-  demand(first.role === "user", 'messages: first message must use the "user" role');
+  demand(first.role === "user" || isCompaction(first.blocks[0]), 'messages: first message must use the "user" role');
   const endsWithCall = last.blocks.some((block) => block["type"] === "tool_use");
   demand(
-    last.role === "user" || endsWithCall,
+    last.role === "user" || endsWithCall || request["compaction"] !== undefined,
     "messages: this model does not support assistant message prefill; the conversation must end with a user message",
   );
   return messages;
@@ -201,6 +213,7 @@ const rolesOf: Record<string, readonly string[]> = {
   server_tool_use: ["assistant"],
   web_search_tool_result: ["assistant"],
   web_fetch_tool_result: ["assistant"],
+  compaction: ["user", "assistant"],
 };
 
 const idPattern = /^[a-zA-Z0-9_-]+$/;

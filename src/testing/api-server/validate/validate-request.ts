@@ -1,7 +1,7 @@
 import { isUtf8 } from "node:buffer";
 import type { ApiServerOptions, RecordedRequest, Wire } from "../types.ts";
 import { type ErrorAnswer, errorAnswer } from "../wire/error-answer.ts";
-import { controlsBinding, type ThinkingLedger } from "./thinking.ts";
+import { betasOf, type ThinkingLedger } from "./thinking.ts";
 import { validateAnthropic } from "./validate-anthropic.ts";
 import { validateOpenai } from "./validate-openai.ts";
 import { validateResponses } from "./validate-responses.ts";
@@ -25,10 +25,10 @@ export function validateRequest(
   }
   const json = jsonProblem(request);
   if (json !== undefined) return refuse(400, json);
-  const controls = controlsBinding(request.headers["anthropic-beta"]);
+  const betas = betasOf(request.headers["anthropic-beta"]);
   const validate: Record<Wire, (body: unknown) => string | undefined> = {
     anthropic: (body) =>
-      validateAnthropic(body, { ledger, controls, version: String(request.headers["anthropic-version"]) }),
+      validateAnthropic(body, { ledger, ...betas, version: String(request.headers["anthropic-version"]) }),
     openai: validateOpenai,
     responses: (body) => validateResponses(body, ledger),
   };

@@ -17,7 +17,7 @@ export function* anthropicFrames(message: WireMessage, transformations?: InputTr
       content: [],
       stop_reason: null,
       stop_sequence: null,
-      usage: { ...inputUsage(message), output_tokens: 1 },
+      usage: usageOf(message, 1),
       input_transformations: transformations,
     },
   });
@@ -31,7 +31,7 @@ export function* anthropicFrames(message: WireMessage, transformations?: InputTr
   }
   yield event("message_delta", {
     delta: { stop_reason: message.stopReason, stop_sequence: null },
-    usage: { ...inputUsage(message), output_tokens: message.usage.outputTokens },
+    usage: usageOf(message, message.usage.outputTokens),
   });
   yield event("message_stop", {}, "end");
 }
@@ -46,7 +46,7 @@ export function anthropicBody(message: WireMessage, transformations?: InputTrans
     return `{"type":"tool_use","id":${JSON.stringify(part.id)},"name":${JSON.stringify(part.name)},"input":${input}}`;
   });
   const changes = transformations ? `"input_transformations":${JSON.stringify(transformations)},` : "";
-  const usage = JSON.stringify({ ...inputUsage(message), output_tokens: message.usage.outputTokens });
+  const usage = JSON.stringify(usageOf(message, message.usage.outputTokens));
   return (
     `{"id":${JSON.stringify(message.id)},"type":"message","role":"assistant","model":${JSON.stringify(message.model)},` +
     `"content":[${content.join(",")}],"stop_reason":${JSON.stringify(message.stopReason)},"stop_sequence":null,` +
@@ -88,8 +88,9 @@ function* deltasOf(part: WirePart): Generator<Readonly<Record<string, unknown>>>
   }
 }
 
-function inputUsage({ usage }: WireMessage) {
-  return {
+/** Returns what the provider has counted. It counts a summary as an iteration, because it generates no response. */
+function usageOf({ usage, isSummary }: WireMessage, outputTokens: number): object {
+  const counted = {
     input_tokens: usage.inputTokens,
     cache_creation_input_tokens: usage.cacheWriteTokens,
     cache_read_input_tokens: usage.cacheReadTokens,
@@ -97,7 +98,10 @@ function inputUsage({ usage }: WireMessage) {
       ephemeral_5m_input_tokens: usage.cacheWriteTokens - usage.cacheWrite1hTokens,
       ephemeral_1h_input_tokens: usage.cacheWrite1hTokens,
     },
+    output_tokens: outputTokens,
   };
+  if (!isSummary) return counted;
+  return { input_tokens: 0, output_tokens: 0, iterations: [{ type: "compaction", ...counted }] };
 }
 
 function isJson(text: string): boolean {

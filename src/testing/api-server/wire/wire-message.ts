@@ -10,6 +10,8 @@ export type WireMessage = {
   parts: readonly WirePart[];
   stopReason: StopReason;
   usage: Usage;
+  /** Set if the message is a summary of the conversation, which the provider counts apart from responses. */
+  isSummary: boolean;
 };
 
 export type WirePart =
@@ -33,7 +35,9 @@ export type MessageOptions = {
   hidesThinking: boolean;
   /** Whether a message without scripted thinking begins with an empty thinking block. */
   thinks: boolean;
-  /** Returns the conversation that the message continues. Called only if the message contains thinking. */
+  /** Whether the request asks for a summary of the conversation instead of a response. */
+  summarizes: boolean;
+  /** Returns the conversation that the message continues. Called only if the message contains something to sign. */
   prefix: () => Prefix;
 };
 
@@ -41,18 +45,32 @@ export function makeWireMessage(reply: Reply, options: MessageOptions): WireMess
   const size = reply.pacing?.chunkCharacters ?? 24;
   const scripted = typeof reply.content === "string" ? [reply.content] : reply.content;
   const content = options.thinks && !scripted.some(isThought) ? [{ thinking: "" }, ...scripted] : scripted;
-  const parts = signed(
+  const written = signed(
     content.map((part, index) => makePart(part, { index, size, options })),
     options,
   );
-  const usesTool = parts.some((part) => part.kind === "tool");
+  const usesTool = written.some((part) => part.kind === "tool");
+  const summary = options.summarizes ? summaryOf(written, { reply, options }) : undefined;
+  const parts = options.summarizes ? (summary ?? []) : written;
   return {
     id: idPrefixes[options.wire] + idFrom(options, "message"),
     model: options.model,
     parts,
-    stopReason: reply.stopReason ?? (usesTool ? "tool_use" : "end_turn"),
-    usage: withinWritten({ ...options.usage, outputTokens: outputTokens(parts), ...reply.usage }),
+    stopReason: summary ? "compaction" : (reply.stopReason ?? (usesTool ? "tool_use" : "end_turn")),
+    usage: withinWritten({ ...options.usage, outputTokens: outputTokens(written), ...reply.usage }),
+    isSummary: options.summarizes,
   };
+}
+
+/** Returns a block with the text of a reply. Undefined if the reply ends in another way than with text. */
+function summaryOf(
+  parts: readonly WirePart[],
+  { reply, options }: { reply: Reply; options: MessageOptions },
+): readonly WirePart[] | undefined {
+  const content = parts.map((part) => (part.kind === "text" ? part.pieces.join("") : "")).join("");
+  if (content === "" || reply.stopReason !== undefined || parts.some(({ kind }) => kind === "tool")) return undefined;
+  const signature = signBlock(content, { binding: options.prefix().bind(options.model), seed: options.seed });
+  return [{ kind: "block", block: { type: "compaction", content, signature } }];
 }
 
 const idPrefixes: Record<Wire, string> = { anthropic: "msg_", openai: "chatcmpl-", responses: "resp_" };

@@ -9,6 +9,7 @@ const finishReasons: Record<StopReason, string> = {
   max_tokens: "length",
   model_context_window_exceeded: "length",
   refusal: "content_filter",
+  compaction: "stop",
 };
 
 /** Yields the message as chunks, one by one, so that a huge response is never in memory as a whole. */
