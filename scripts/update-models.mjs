@@ -2,8 +2,8 @@
 // `node scripts/update-models.mjs FILE [--add PROVIDER/MODEL]... [--check]`.
 //   --add     also add this model from the file
 //   --check   write nothing; fail if the table would change
-// The file has no column for the smallest prompt that is cached or the kind of thinking, and our notes are our own: these
-// are kept, as are models and values that the file lacks. Aliases and retired models are not touched.
+// The file has no column for the smallest prompt that is cached, the kind of thinking or compaction, and our notes are our
+// own: these are kept, as are models and values that the file lacks. Aliases and retired models are not touched.
 
 import { readFileSync, writeFileSync } from "node:fs";
 import { join, resolve } from "node:path";
@@ -108,7 +108,7 @@ function updateRow(row) {
     output: limit?.output ? count(limit.output) : row.output,
     efforts: effortsOf(entry) ?? row.efforts,
     thinking: entry.reasoning === false ? "none" : row.thinking,
-    can: abilitiesOf(entry) ?? row.can,
+    can: abilitiesOf(entry, row) ?? row.can,
     ...(cost ? pricesOf(cost, row) : {}),
   };
   const labels = {
@@ -129,9 +129,10 @@ function effortsOf({ reasoning_options: options }) {
   return efforts.filter((level) => levels?.includes(level)).join(",") || "-";
 }
 
-function abilitiesOf({ modalities, tool_call: tools }) {
+function abilitiesOf({ modalities, tool_call: tools }, row) {
   if (modalities?.input === undefined) return undefined;
-  const can = { images: modalities.input.includes("image"), tools: tools?.supported ?? tools };
+  const compaction = row.can.split(",").includes("compaction");
+  const can = { images: modalities.input.includes("image"), tools: tools?.supported ?? tools, compaction };
   return (
     Object.keys(can)
       .filter((ability) => can[ability])

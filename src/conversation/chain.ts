@@ -1,5 +1,5 @@
 import type { Prompt } from "../ports/index.ts";
-import type { Head, Message } from "../protocol/index.ts";
+import type { Head, Message, OpaqueBlock } from "../protocol/index.ts";
 import { type ChainView, Chunk, type Mark, messagesFingerprint } from "./chunk.ts";
 import { isSameModel } from "./continued-head.ts";
 import { requestBody } from "./request-body.ts";
@@ -158,12 +158,19 @@ export class Chain {
    * same. Thinking is kept if the tools and the system text are the same.
    */
   withHead(head: Head): Chain {
-    const before = precedeAlike(head, this.head) ? this : this.withoutThinking();
     const same = isSameModel(head, this.head);
+    // Another model may not be able to read a summary by the provider.
+    const isValid = precedeAlike(head, this.head) && (same || !this.isCompacted());
+    const before = isValid ? this : this.withoutThinking();
     const next = new Chain(head, same ? before.fork().sealed : []);
     next.longLived = this.longLived;
     if (!same) for (const message of before.messages()) next.append(message);
     return next;
+  }
+
+  /** Returns whether the conversation begins with a summary by the provider. */
+  isCompacted(): boolean {
+    return startsCompacted(this.head, this.chunks());
   }
 
   get hasThinking(): boolean {
@@ -180,16 +187,19 @@ export class Chain {
   }
 
   /**
-   * Returns a new chain that consists of the summary and the newest messages, without their thinking. The messages are
-   * cut between turns, so at most `keep` of them are kept; `kept` is the actual number.
+   * Returns a new chain that consists of the summary and the newest messages. Their thinking is left out, unless the
+   * summary is the provider's own block. The messages are cut between turns, so at most `keep` of them are kept; `kept`
+   * is the actual number.
    */
-  compact(summary: string, keep: number): { chain: Chain; kept: number } {
+  compact(summary: string | OpaqueBlock, keep: number): { chain: Chain; kept: number } {
     const chain = new Chain(this.head);
     if (this.longLived !== undefined) chain.longLived = 0;
-    chain.append({ role: "user", content: [{ type: "text", text: summary }] });
+    const isText = typeof summary === "string";
+    if (isText) chain.append({ role: "user", content: [{ type: "text", text: summary }] });
+    else chain.append({ role: "assistant", content: [summary] });
     chain.open.write(chain.head);
     const from = cutBetweenTurns(this.messages(), keep);
-    return { chain, kept: this.copyInto(chain, { from, to: this.length, thinking: false }) };
+    return { chain, kept: this.copyInto(chain, { from, to: this.length, thinking: !isText }) };
   }
 
   /** Returns a chain with the first `count` messages and their existing bytes. */
@@ -284,6 +294,7 @@ function promptOf(view: ChainView): WrittenPrompt {
       fingerprint ??= messagesFingerprint(view);
       return fingerprint;
     },
+    isCompacted: () => startsCompacted(head, view.chunks),
     messages: () => view.chunks.flatMap((chunk) => chunk.messages).slice(0, view.segments),
     body: (dialect, maxTokens, options) => {
       if (dialect !== head.dialect)
@@ -292,6 +303,16 @@ function promptOf(view: ChainView): WrittenPrompt {
     },
   };
 }
+
+/** Only a conversation that the provider has summarized begins with a message from the model. */
+function startsCompacted(head: Head, [first]: readonly Chunk[]): boolean {
+  if (first === undefined || head.dialect !== "anthropic") return false;
+  first.write(head, 1);
+  const [start] = first.buffer.views(0, OPENING.length);
+  return start !== undefined && Buffer.from(start).toString("latin1") === OPENING;
+}
+
+const OPENING = ',{"role":"assistant"';
 
 function cutBetweenTurns(messages: readonly Message[], keep: number): number {
   let from = Math.max(0, messages.length - Math.max(0, keep));

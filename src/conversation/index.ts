@@ -16,4 +16,4 @@ export { lifetimeAt } from "./request-body.ts";
 export type { SharedPrefix } from "./segment-buffer.ts";
 export { SERIALIZER_VERSION } from "./serialize/dialects.ts";
 export { takesToolsOnlyWithoutReasoning } from "./serialize/openai.ts";
-export { sendsThinking, withoutThinking } from "./thinking.ts";
+export { providedSummary, SUMMARY_OPENING, sendsThinking, summaryIn, withoutThinking } from "./thinking.ts";

@@ -18,7 +18,7 @@ export function requestBody(view: ChainView, maxTokens: number, options: BodyOpt
     const start = first === 0 && !head.holdsMessage ? 1 : 0;
     pushChunk(pieces, chunk, { start, count, marks: marksIn(view, { first, count, bytes: marks }) });
   }
-  pieces.push(Buffer.from(serializer.end(view.head, maxTokens)));
+  pieces.push(Buffer.from(serializer.end({ ...view.head, ...options }, maxTokens)));
   return pieces;
 }
 

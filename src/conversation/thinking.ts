@@ -1,11 +1,21 @@
-import type { AssistantBlock, Head, Message, OpaqueBlock, ThinkingBlock } from "../protocol/index.ts";
+import {
+  type AssistantBlock,
+  type Head,
+  type Message,
+  type OpaqueBlock,
+  runtimeText,
+  type ThinkingBlock,
+} from "../protocol/index.ts";
 
 /**
  * Returns the message without its thinking; the message itself if it has none. Providers accept thinking only after
- * exactly the tools, system text and messages after which it was written.
+ * exactly the tools, system text and messages after which it was written. The same is assumed of a summary by the
+ * provider, which becomes text.
  */
 export function withoutThinking(message: Message): Message {
   if (message.role === "user" || !message.content.some(isThinking)) return message;
+  const summary = providedSummary(message);
+  if (summary !== undefined) return { role: "user", content: [{ type: "text", text: summaryText(summary) }] };
   return { role: "assistant", content: message.content.filter((block) => !isThinking(block)) };
 }
 
@@ -27,7 +37,28 @@ export function isShownTo(block: ThinkingBlock | OpaqueBlock, { provider, model,
 
 export function isThinking(block: AssistantBlock): block is ThinkingBlock | OpaqueBlock {
   if (block.type !== "opaque") return block.type === "thinking";
-  return isReasoning(block) || /"type"\s*:\s*"redacted_thinking"/.test(block.json);
+  return isReasoning(block) || /"type"\s*:\s*"(redacted_thinking|compaction)"/.test(block.json);
+}
+
+/** Words with which every summary begins that is not the provider's block. */
+export const SUMMARY_OPENING = "The conversation up to here was too long for the context window.";
+
+function summaryText(summary: string): string {
+  const safe = summary.replace(/<(?=\/summary\b)/gi, "&lt;");
+  return runtimeText(`${SUMMARY_OPENING} This is its summary.\n\n<summary>\n${safe}\n</summary>`);
+}
+
+/** Returns the text of a message that is a summary by the provider. */
+export function providedSummary({ content }: Message): string | undefined {
+  const [block] = content;
+  return content.length === 1 && block?.type === "opaque" ? summaryIn(block) : undefined;
+}
+
+/** Returns the text of a block that is a summary by the provider. */
+export function summaryIn({ json }: OpaqueBlock): string | undefined {
+  if (!/"type"\s*:\s*"compaction"/.test(json)) return undefined;
+  const { content } = JSON.parse(json) as { readonly content?: unknown };
+  return typeof content === "string" && content.trim() !== "" ? content : undefined;
 }
 
 /** Returns whether a block is a reasoning item of the Responses API. */

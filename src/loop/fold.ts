@@ -137,8 +137,10 @@ export function rewound(now: LoopState, earlier: LoopState): LoopState {
 }
 
 /** Returns the user turn of the next request. Undefined if nothing has been added since the last request. */
-export function userTurn(state: LoopState): UserMessage | undefined {
-  const content = [...resultBlocks(state.calls), ...state.said];
+export function userTurn({ calls, said, record, unanswered }: LoopState): UserMessage | undefined {
+  const isNeeded = calls.length > 0 || said.length > 0 || unanswered;
+  const recorded: UserBlock[] = record === undefined || !isNeeded ? [] : [{ type: "text", text: record }];
+  const content = [...resultBlocks(calls), ...recorded, ...said];
   return content.length === 0 ? undefined : { role: "user", content };
 }
 
@@ -262,14 +264,16 @@ function approvalAnswered(state: LoopState, event: EventOf<"approval.answered">)
 
 function modelRequested(state: LoopState, { turn }: EventOf<"model.requested">): LoopState {
   const context = requested(state.context, userTurn(state));
-  return withRun({ ...state, turn, unanswered: true, calls: [], said: [], context }, (run) => ({
+  return withRun({ ...state, turn, unanswered: true, calls: [], said: [], record: undefined, context }, (run) => ({
     turns: run.turns + 1,
   }));
 }
 
 function conversationCompacted(before: LoopState, event: EventOf<"conversation.compacted">): LoopState {
-  const { usage, costUsd, milliseconds = 0 } = event;
-  const state = event.kept === 0 ? withToldCalls(before, !isRuntimeText(event.summary)) : before;
+  const { usage, costUsd, provided, milliseconds = 0 } = event;
+  const record = provided?.record;
+  const told = event.kept === 0 ? withToldCalls(before, !isRuntimeText(record ?? event.summary)) : before;
+  const state = { ...told, record };
   const context = compacted(state.context, event, userTurn(state));
   return withRun({ ...restartCount(state), context, environment: undefined, toldHead: undefined }, (run) => ({
     usage: usage ? addUsage(run.usage, usage) : run.usage,

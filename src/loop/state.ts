@@ -35,6 +35,8 @@ export interface LoopState {
   readonly calls: readonly CallState[];
   /** Blocks that follow the tool results in the next user turn. */
   readonly said: readonly UserBlock[];
+  /** Record of a compaction that the next user turn contains. */
+  readonly record: string | undefined;
   /** Message that must be recorded before the next request. */
   readonly toTell: PendingMessage | undefined;
   /** Recent turns, used to detect loops. */
@@ -120,6 +122,7 @@ export const initialState: LoopState = {
   underWay: [],
   calls: [],
   said: [],
+  record: undefined,
   toTell: undefined,
   repetition: newCount(0),
   queue: [],

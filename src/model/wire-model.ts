@@ -52,8 +52,9 @@ export function createWireModel(options: WireModelOptions): Model {
     policy: { ...defaultRetryPolicy, ...options.retry },
     connections,
   };
+  const refuses = `${url.href} ${model}`;
   return {
-    describe: () => description,
+    describe: () => (modelsWithoutCompaction.has(refuses) ? { ...description, compacts: undefined } : description),
     call: (request, emit) => callWithRetries(wire, request, emit),
   };
 }
@@ -123,7 +124,7 @@ function sender(
     const headers = {
       "content-type": "application/json",
       accept: "text/event-stream",
-      ...commonHeaders(provider),
+      ...commonHeaders(provider, parts.summaryInstructions !== undefined || prompt.isCompacted?.() === true),
     };
     const connector = await connections.to(url);
     const now = () => clock.now();
@@ -142,6 +143,8 @@ interface SendOptions extends Pick<AttemptOptions, "onSent" | "onTaken"> {
  */
 const modelsWithoutSchemas = new Set<string>();
 const modelsWithoutSummaries = new Set<string>();
+/** Models that rejected a request to summarize a conversation, each with the URL of its server. */
+const modelsWithoutCompaction = new Set<string>();
 
 const refusedReasoning = /reasoning[ _.]summar/i;
 const refusedDisplay = /\badaptive\b|thinking\.display|thinking: extra inputs|unknown[^.]*\b(thinking|display)\b/i;
@@ -151,7 +154,7 @@ const refusedDisplay = /\badaptive\b|thinking\.display|thinking: extra inputs|un
  * do, and for summaries of the thinking, which OpenAI refuses to organizations that it has not verified, and some
  * gateways to every client.
  */
-function createFallback({ url, info, options }: Wire, { answerSchema, prompt }: ModelRequest) {
+function createFallback({ url, info, options }: Wire, { answerSchema, summaryInstructions, prompt }: ModelRequest) {
   const name = `${url.href} ${info.model}`;
   let schema = answerSchema && !modelsWithoutSchemas.has(name) ? enforceableSchema(answerSchema) : undefined;
   let wasRefused = false;
@@ -166,6 +169,7 @@ function createFallback({ url, info, options }: Wire, { answerSchema, prompt }: 
     current: (): BodyOptions => ({
       answerSchema: schema,
       withoutSummaries: modelsWithoutSummaries.has(name) || undefined,
+      summaryInstructions,
     }),
     /**
      * Returns whether the schema or the summaries may be the reason for a failure, in which case the next attempt is
@@ -177,6 +181,7 @@ function createFallback({ url, info, options }: Wire, { answerSchema, prompt }: 
         modelsWithoutSummaries.add(name);
         return true;
       }
+      if (summaryInstructions !== undefined) modelsWithoutCompaction.add(name);
       if (schema === undefined) return false;
       schema = undefined;
       wasRefused = true;

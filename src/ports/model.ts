@@ -36,6 +36,11 @@ export interface ModelDescription {
   readonly thinking?: "adaptive" | undefined;
   /** Set if the model accepts no effort level in requests with tools. */
   readonly noEffortWithTools?: boolean | undefined;
+  /**
+   * Set if the provider can summarize a conversation itself (`ModelRequest.summaryInstructions`). Such a summary stands for the
+   * messages, so that the thinking in the messages that follow is still valid.
+   */
+  readonly compacts?: boolean | undefined;
 }
 
 /** An immutable conversation for a model. Models behind an API are sent the bytes; other models read the messages. */
@@ -44,6 +49,8 @@ export interface Prompt {
   messages(): readonly Message[];
   /** Returns the request body in pieces, including cache marks. The same arguments give the same pieces. */
   body(dialect: Dialect, maxTokens: number, options?: BodyOptions): readonly Uint8Array[];
+  /** Returns whether the conversation begins with a summary by the provider. */
+  isCompacted?(): boolean;
 }
 
 /** Parts of a request that are not the same in all requests of a conversation. */
@@ -52,6 +59,8 @@ export interface BodyOptions {
   readonly answerSchema?: JsonSchema | undefined;
   /** Set to ask for no summaries of the model's thinking. */
   readonly withoutSummaries?: true | undefined;
+  /** Set to ask the provider for a summary of the conversation, written in this way, instead of a response. */
+  readonly summaryInstructions?: string | undefined;
 }
 
 /** A request to a model. */
@@ -67,6 +76,11 @@ export interface ModelRequest {
    * match the `output` schema. A model that can't enforce a schema can ignore it: Retinue checks every answer.
    */
   readonly answerSchema?: JsonSchema | undefined;
+  /**
+   * How to summarize the conversation. Set to ask for a summary instead of a response, which then consists of one opaque
+   * block of the type `compaction`. Only for models with `ModelDescription.compacts`.
+   */
+  readonly summaryInstructions?: string | undefined;
   /**
    * Expected length of the prompt in tokens, based on what the provider has counted so far. Models behind an API use it
    * for the usage of an attempt that ends before the provider reports any.

@@ -90,7 +90,7 @@ describe("scripts/update-models.mjs", () => {
     expect(second.stdout.split("\n")).toEqual([
       "anthropic/claude-opus-5-5: window 1_000_000 → 2_000_000",
       "anthropic/claude-opus-5-5: output 128_000 → 64_000",
-      "anthropic/claude-opus-5-5: can images,tools → tools",
+      "anthropic/claude-opus-5-5: can images,tools,compaction → tools,compaction",
       "anthropic/claude-haiku-5-5: long prompts >100_000:0.5/2.5/0.05/0.625 → >200_000:0.4/2/0.04/0.5 >500_000:0.8/4/0.08/1",
       "openai/gpt-6.2-sol: output price 10 → 9",
       "openai/gpt-6.2-sol: long prompts >272_000:4/15/0.4/5 → >200_000:4/15/0.4/5",

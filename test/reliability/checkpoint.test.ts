@@ -137,7 +137,7 @@ it("a checkpoint contains what its format specifies", async () => {
   const { format, ...parts } = JSON.parse(facts) as { format: number; state: object; chain: object };
   // If these keys or the result of the fold change, increase FORMAT in thread.ts and the number here.
   expect({ format, keys: [parts, parts.state, parts.chain].map((part) => Object.keys(part).sort().join()) }).toEqual({
-    format: 10,
+    format: 11,
     keys: [
       "answer,chain,drops,ended,head,kept,lines,state,type",
       "asked,awaited,background,calls,context,cutOff,queue,repetition,said,turn,unanswered,underWay,unverified,work",

@@ -172,9 +172,9 @@ const definition = (name: string): string => `---\nname: ${name}\ndescription: D
 
 /** Returns the reply to a request for a summary or of a subagent, which reads a file and reports. */
 function replyOfOthers(request: RecordedRequest): Reply | undefined {
-  const last = messagesOf(request).at(-1);
-  if (last?.text.includes("do not call any tool")) return { content: "Goal: go on." };
+  if (request.rawBody.includes("do not call any tool")) return { content: "Goal: go on." };
   if (!isOther(request)) return undefined;
+  const last = messagesOf(request).at(-1);
   return last?.toolResults.some(({ text }) => text.includes("alpha")) ? { content: "Reported." } : { content: [read] };
 }
 

@@ -182,7 +182,7 @@ describe("thinking is left out", () => {
     const on = await stage({
       MAIN: saying({ content: [read] }, done, { content: "Goal: look." }, { content: [read] }, done),
     });
-    const session = await open(on);
+    const session = await open(on, { model: "claude-sonnet-5-5" });
     await ask(session, "MAIN: look.");
     expect(await session.compact().result).toMatchObject({ outcome: "succeeded" });
     await ask(session, "next");
@@ -210,6 +210,7 @@ describe("a compaction in the middle of a run", () => {
     });
     for (const name of ["a.txt", "b.txt"]) put(join(on.cwd, name), `${name.repeat(5)} is here.\n`.repeat(600));
     const session = await open(on, {
+      model: "claude-sonnet-5-5",
       settings: { providers: { anthropic: { window: 18_000, maxOutputTokens: 2000 } } },
     });
     await ask(session, "MAIN: read.");
@@ -241,7 +242,7 @@ describe("a compaction in the middle of a run", () => {
         done,
       ),
     });
-    const session = await open(on);
+    const session = await open(on, { model: "claude-sonnet-5-5" });
     await ask(session, "MAIN: read.");
     await session.close();
     expectAccepted(on);

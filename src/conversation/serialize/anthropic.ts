@@ -23,7 +23,11 @@ import { wireCallId } from "./wire-text.ts";
 export const anthropicSerializer: Serializer = {
   head: anthropicHead,
   segment: anthropicSegment,
-  end: (_, maxTokens) => `],"max_tokens":${maxTokens}}`,
+  end: ({ summaryInstructions: instructions }, maxTokens) => {
+    const summary =
+      instructions === undefined ? "" : `,"compaction":${JSON.stringify({ type: "summarize", instructions })}`;
+    return `],"max_tokens":${maxTokens}${summary}}`;
+  },
   marks: {
     "5m": ',"cache_control":{"type":"ephemeral"}',
     "1h": ',"cache_control":{"type":"ephemeral","ttl":"1h"}',

@@ -7,7 +7,7 @@ export interface Serializer {
   /** Returns the text of a message, which begins with a comma. */
   segment(message: Message, head: Head): SegmentText;
   /** Returns the text that closes the request, with the output limit, which may differ from request to request. */
-  end(head: Head, maxTokens: number): string;
+  end(head: RequestHead, maxTokens: number): string;
   /** Text to insert at a cache mark, keyed by lifetime. The text is empty in dialects without marks. */
   readonly marks: Readonly<Record<CacheLifetime, string>>;
 }

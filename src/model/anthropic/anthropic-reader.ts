@@ -1,4 +1,10 @@
-import type { AssistantBlock, CacheLifetime, StopReason, Usage } from "../../protocol/index.ts";
+import {
+  type AssistantBlock,
+  addUsage,
+  type CacheLifetime,
+  type StopReason,
+  type Usage,
+} from "../../protocol/index.ts";
 import {
   type AnswerReader,
   completeInput,
@@ -50,6 +56,9 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
       block.json += delta.partial_json ?? "";
       if (block.kind !== "call") return;
       emit({ type: "call.delta", index: block.call, name: block.name, json: delta.partial_json ?? "" });
+    } else if (block.kind === "opaque" && delta.type === "compaction_delta") {
+      const { type: _, ...fields } = delta;
+      block.fields = { ...block.fields, ...fields };
     } else if (block.kind === "opaque") {
       block.spoilt = true;
     }
@@ -165,6 +174,8 @@ interface OpenBlock {
   text: string;
   signature: string;
   json: string;
+  /** Fields of an opaque block that arrived after its start. */
+  fields: object | undefined;
   closed: boolean;
   /** True if the block grew in an unknown way, so that the content read so far is incomplete. */
   spoilt: boolean;
@@ -181,6 +192,7 @@ function openBlock(start: AnthropicBlock, { raw, call }: { raw: string; call: nu
     text: (kind === "text" ? start.text : kind === "thinking" ? start.thinking : "") ?? "",
     signature: start.signature ?? "",
     json: kind === "call" ? startingInput(start, raw) : "",
+    fields: undefined,
     closed: false,
     spoilt: false,
   };
@@ -201,6 +213,7 @@ function startingInput(start: AnthropicBlock, raw: string): string {
 function opaqueJson(block: OpenBlock): string | undefined {
   if (!block.closed || block.spoilt) return undefined;
   const json = rawMember(block.raw, "content_block");
+  if (json !== undefined && block.fields) return JSON.stringify({ ...JSON.parse(json), ...block.fields });
   if (json === undefined || block.json === "") return json;
   const { input: _, ...rest } = JSON.parse(json) as Record<string, unknown>;
   const input = completeInput(block.json, false);
@@ -219,12 +232,14 @@ const stopReasons: Readonly<Record<string, StopReason>> = {
   stop_sequence: "stop_sequence",
   refusal: "refusal",
   pause_turn: "pause",
+  compaction: "end_turn",
 };
 
 function mergeUsage(into: AnthropicUsage, from: AnthropicUsage | null | undefined): void {
   if (!from) return;
   for (const field of usageFields) if (typeof from[field] === "number") into[field] = from[field];
   if (from.cache_creation) into.cache_creation = from.cache_creation;
+  if (from.iterations) into.iterations = from.iterations;
 }
 
 const usageFields = [
@@ -234,7 +249,13 @@ const usageFields = [
   "output_tokens",
 ] as const satisfies readonly (keyof AnthropicUsage)[];
 
-function usageOf(tokens: AnthropicUsage, lifetime: CacheLifetime | undefined): Usage {
+function usageOf({ iterations, ...tokens }: AnthropicUsage, lifetime: CacheLifetime | undefined): Usage {
+  // Summaries are not part of the other counts.
+  const summaries = Array.isArray(iterations) ? iterations.filter(({ type }) => type === "compaction") : [];
+  return [tokens, ...summaries].map((each) => countedTokens(each, lifetime)).reduce(addUsage);
+}
+
+function countedTokens(tokens: AnthropicUsage, lifetime: CacheLifetime | undefined): Usage {
   const written = tokens.cache_creation_input_tokens ?? 0;
   const told = tokens.cache_creation?.ephemeral_1h_input_tokens;
   // A server that does not report the lifetime is assumed to have used the requested one.
@@ -290,4 +311,6 @@ interface AnthropicUsage {
   cache_creation?: { readonly ephemeral_5m_input_tokens?: number; readonly ephemeral_1h_input_tokens?: number } | null;
   cache_read_input_tokens?: number;
   output_tokens?: number;
+  /** What the request consisted of, in order. */
+  iterations?: readonly (AnthropicUsage & { readonly type?: string })[] | null;
 }

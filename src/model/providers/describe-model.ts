@@ -34,6 +34,7 @@ export function describeModel(
     cacheMinimumTokens: known?.cacheMinimumTokens,
     efforts: known?.efforts,
     thinking: provider.dialect === "anthropic" ? adaptiveThinking(model) : undefined,
+    compacts: (provider.dialect === "anthropic" && known?.can.includes("compaction")) || undefined,
     // A gateway may handle a model with this name differently.
     noEffortWithTools: known !== undefined && provider.dialect === "openai" && takesToolsOnlyWithoutReasoning(model),
   };

@@ -24,12 +24,21 @@ export function modelsUrl(baseUrl: string, dialect: Dialect): URL {
   return url;
 }
 
-/** Returns the headers that every request to a provider has. */
-export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider): Record<string, string> {
+/**
+ * Returns the headers of a request to a provider. `compacts`: the request asks for a summary of its conversation, or
+ * contains one.
+ */
+export function commonHeaders({ dialect, secretHeaders }: ResolvedProvider, compacts = false): Record<string, string> {
   const headers: Record<string, string> = { "accept-encoding": "identity", "user-agent": "retinue" };
   if (dialect === "anthropic") headers["anthropic-version"] = "2023-06-01";
-  return { ...headers, ...secretHeaders() };
+  const own = secretHeaders();
+  if (!compacts) return { ...headers, ...own };
+  const { [BETA]: betas, ...others } = own;
+  return { ...headers, ...others, [BETA]: betas === undefined ? COMPACTION : `${betas},${COMPACTION}` };
 }
+
+const BETA = "anthropic-beta";
+const COMPACTION = "compact-2026-09-04";
 
 /** Describes the problem with a base URL; undefined if the URL is valid. */
 export function baseUrlProblem(baseUrl: string): string | undefined {

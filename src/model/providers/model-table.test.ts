@@ -34,7 +34,7 @@ describe("the model table", () => {
       expect(Number.isInteger(window) && Number.isInteger(maxOutputTokens)).toBe(true);
       expect(maxOutputTokens).toBeLessThan(window);
       expect(cacheMinimumTokens).toBeGreaterThanOrEqual(512);
-      expect(can.length > 0 && can.every((ability) => ["images", "tools"].includes(ability))).toBe(true);
+      expect(can.length > 0 && can.every((ability) => ["images", "tools", "compaction"].includes(ability))).toBe(true);
       expect(["always", "adaptive", "effort", "budget", "none"]).toContain(thinking);
       // Only the budget of tokens says how much a model without effort levels thinks.
       expect(found.efforts.length > 0 || ["budget", "none"].includes(thinking)).toBe(true);

@@ -5,50 +5,51 @@ import type { Effort, LongPromptPrices, ModelTier, Prices, TokenPrices } from ".
 /**
  * Public list prices, limits and abilities as published in November 2026, by provider and model id without a date.
  * `scripts/update-models.mjs` updates the lines from a file in the format of models.dev, except for the columns
- * `minimum`, `thinking` and `note`. Settings override prices and limits (`providers.<name>`).
+ * `minimum`, `thinking` and `note`, and `compaction` in the column `can`. Settings override prices and limits (`providers.<name>`).
  *
  * window, output: in tokens; the window includes the output. minimum: number of tokens below which the provider caches
  * nothing (from Anthropic's page on prompt caching as of October 2026; it can't be derived from a model's family or age).
  * efforts: lowest first. thinking: `always` if it can't be turned off; `adaptive` if the model decides when to think;
- * `effort` if only the effort decides; `budget` if a request has to set a number of tokens, which Retinue does not do. input, output, read, write: dollars per million tokens; a write is kept for five minutes, or for
+ * `effort` if only the effort decides; `budget` if a request has to set a number of tokens, which Retinue does not do.
+ * can: `compaction` if the provider documents that it summarizes conversations with this model on demand. input, output, read, write: dollars per million tokens; a write is kept for five minutes, or for
  * OpenAI's only lifetime. long prompts: the same four prices for prompts with more tokens than this. Promotional prices
  * that end on a known day are left out, so that a limit still holds after that day.
  */
 export const models = `
-model                        window     output   minimum  efforts                    thinking  can           input  output  read   write  long prompts                 # note
-anthropic/claude-fable-5-2   1_000_000  128_000  512      low,medium,high,xhigh,max  always    images,tools  8      40      0.2    10     -
-anthropic/claude-fable-5-1   1_000_000  128_000  512      low,medium,high,xhigh,max  always    images,tools  10     50      0.25   12.5   -
-anthropic/claude-fable-5     1_000_000  128_000  512      low,medium,high,xhigh,max  adaptive  images,tools  10     50      1      12.5   -
-anthropic/claude-opus-5-5    1_000_000  128_000  512      low,medium,high,xhigh,max  always    images,tools  4      20      0.2    5      -
-anthropic/claude-opus-5      1_000_000  128_000  512      low,medium,high,xhigh,max  adaptive  images,tools  5      25      0.5    6.25   -
-anthropic/claude-opus-4-8    1_000_000  128_000  1_024    low,medium,high,xhigh,max  adaptive  images,tools  5      25      0.5    6.25   -
-anthropic/claude-opus-4-7    1_000_000  128_000  2_048    low,medium,high,xhigh,max  adaptive  images,tools  5      25      0.5    6.25   -
-anthropic/claude-opus-4-6    1_000_000  128_000  4_096    low,medium,high,max        adaptive  images,tools  5      25      0.5    6.25   -
-anthropic/claude-opus-4-5    200_000    64_000   4_096    low,medium,high            budget    images,tools  5      25      0.5    6.25   -
-anthropic/claude-sonnet-5-5  1_000_000  128_000  512      low,medium,high,xhigh,max  always    images,tools  2      10      0.1    2.5    -
-anthropic/claude-sonnet-5    1_000_000  128_000  1_024    low,medium,high,xhigh,max  adaptive  images,tools  2      10      0.2    2.5    -
-anthropic/claude-sonnet-4-6  200_000    64_000   1_024    low,medium,high,max        adaptive  images,tools  3      15      0.3    3.75   -
-anthropic/claude-sonnet-4-5  200_000    64_000   1_024    -                          budget    images,tools  3      15      0.3    3.75   -
-anthropic/claude-haiku-5-5   1_000_000  128_000  512      low,medium,high,xhigh,max  adaptive  images,tools  0.1    0.5     0.01   0.125  >100_000:0.5/2.5/0.05/0.625
-anthropic/claude-haiku-4-5   200_000    64_000   4_096    -                          budget    images,tools  1      5       0.1    1.25   -
-openai/gpt-6.2-astra         1_050_000  128_000  1_024    low,medium,high,xhigh      always    images,tools  8      40      0.4    10     >272_000:16/60/0.8/20
-openai/gpt-6.2-sol           1_050_000  128_000  1_024    low,medium,high,xhigh      always    images,tools  2      10      0.2    2.5    >272_000:4/15/0.4/5          # The price of cache reads could not be verified; it may be half of this.
-openai/gpt-6-astra           1_050_000  128_000  1_024    low,medium,high,xhigh      always    images,tools  10     50      1      12.5   >272_000:20/75/2/25
-openai/gpt-6.1-sol           1_050_000  128_000  1_024    low,medium,high,xhigh      always    images,tools  2      10      0.1    2.5    >272_000:4/15/0.2/5
-openai/gpt-6.1-terra         1_050_000  128_000  1_024    low,medium,high,xhigh      effort    images,tools  1      5       0.05   1.25   >272_000:2/7.5/0.1/2.5
-openai/gpt-6-sol             1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools  2      10      0.2    2.5    >272_000:4/15/0.4/5
-openai/gpt-6-luna            1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools  0.1    0.5     0.01   0.125  >272_000:0.2/0.75/0.02/0.25
-openai/gpt-5.6-sol           1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools  5      30      0.5    6.25   >272_000:10/45/1/12.5
-openai/gpt-5.6               1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools  5      30      0.5    6.25   >272_000:10/45/1/12.5
-openai/gpt-5.6-terra         1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools  2      12      0.2    2.5    >272_000:4/18/0.4/5
-openai/gpt-5.6-luna          1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools  0.2    1.2     0.02   0.25   >272_000:0.4/1.8/0.04/0.5
-openai/gpt-5.4               400_000    128_000  1_024    low,medium,high,xhigh      effort    images,tools  2.5    15      0.25   2.5    >272_000:5/22.5/0.5/5
-openai/gpt-5.4-mini          400_000    128_000  1_024    low,medium,high,xhigh      effort    images,tools  0.75   4.5     0.075  0.75   -
-openai/gpt-5.2               400_000    128_000  1_024    low,medium,high,xhigh      effort    images,tools  1.75   14      0.175  1.75   -
-openai/gpt-5.1               400_000    128_000  1_024    low,medium,high            effort    images,tools  1.25   10      0.125  1.25   -                            # OpenAI shuts it down on 2027-04-01. Use gpt-6-sol.
-openai/gpt-5                 400_000    128_000  1_024    low,medium,high            effort    images,tools  1.25   10      0.125  1.25   -                            # OpenAI shuts it down on 2026-12-11. Use gpt-5.6-sol.
-openai/gpt-5-mini            400_000    128_000  1_024    low,medium,high            effort    images,tools  0.25   2       0.025  0.25   -                            # OpenAI shuts it down on 2026-12-11. Use gpt-5.6-terra.
-openai/gpt-5-nano            400_000    128_000  1_024    low,medium,high            effort    images,tools  0.05   0.4     0.005  0.05   -                            # OpenAI shuts it down on 2026-12-11. Use gpt-5.6-luna.
+model                        window     output   minimum  efforts                    thinking  can                      input  output  read   write  long prompts                 # note
+anthropic/claude-fable-5-2   1_000_000  128_000  512      low,medium,high,xhigh,max  always    images,tools             8      40      0.2    10     -
+anthropic/claude-fable-5-1   1_000_000  128_000  512      low,medium,high,xhigh,max  always    images,tools,compaction  10     50      0.25   12.5   -
+anthropic/claude-fable-5     1_000_000  128_000  512      low,medium,high,xhigh,max  adaptive  images,tools,compaction  10     50      1      12.5   -
+anthropic/claude-opus-5-5    1_000_000  128_000  512      low,medium,high,xhigh,max  always    images,tools,compaction  4      20      0.2    5      -
+anthropic/claude-opus-5      1_000_000  128_000  512      low,medium,high,xhigh,max  adaptive  images,tools,compaction  5      25      0.5    6.25   -
+anthropic/claude-opus-4-8    1_000_000  128_000  1_024    low,medium,high,xhigh,max  adaptive  images,tools,compaction  5      25      0.5    6.25   -
+anthropic/claude-opus-4-7    1_000_000  128_000  2_048    low,medium,high,xhigh,max  adaptive  images,tools,compaction  5      25      0.5    6.25   -
+anthropic/claude-opus-4-6    1_000_000  128_000  4_096    low,medium,high,max        adaptive  images,tools,compaction  5      25      0.5    6.25   -
+anthropic/claude-opus-4-5    200_000    64_000   4_096    low,medium,high            budget    images,tools             5      25      0.5    6.25   -
+anthropic/claude-sonnet-5-5  1_000_000  128_000  512      low,medium,high,xhigh,max  always    images,tools             2      10      0.1    2.5    -
+anthropic/claude-sonnet-5    1_000_000  128_000  1_024    low,medium,high,xhigh,max  adaptive  images,tools,compaction  2      10      0.2    2.5    -
+anthropic/claude-sonnet-4-6  200_000    64_000   1_024    low,medium,high,max        adaptive  images,tools,compaction  3      15      0.3    3.75   -
+anthropic/claude-sonnet-4-5  200_000    64_000   1_024    -                          budget    images,tools             3      15      0.3    3.75   -
+anthropic/claude-haiku-5-5   1_000_000  128_000  512      low,medium,high,xhigh,max  adaptive  images,tools             0.1    0.5     0.01   0.125  >100_000:0.5/2.5/0.05/0.625
+anthropic/claude-haiku-4-5   200_000    64_000   4_096    -                          budget    images,tools             1      5       0.1    1.25   -
+openai/gpt-6.2-astra         1_050_000  128_000  1_024    low,medium,high,xhigh      always    images,tools             8      40      0.4    10     >272_000:16/60/0.8/20
+openai/gpt-6.2-sol           1_050_000  128_000  1_024    low,medium,high,xhigh      always    images,tools             2      10      0.2    2.5    >272_000:4/15/0.4/5          # The price of cache reads could not be verified; it may be half of this.
+openai/gpt-6-astra           1_050_000  128_000  1_024    low,medium,high,xhigh      always    images,tools             10     50      1      12.5   >272_000:20/75/2/25
+openai/gpt-6.1-sol           1_050_000  128_000  1_024    low,medium,high,xhigh      always    images,tools             2      10      0.1    2.5    >272_000:4/15/0.2/5
+openai/gpt-6.1-terra         1_050_000  128_000  1_024    low,medium,high,xhigh      effort    images,tools             1      5       0.05   1.25   >272_000:2/7.5/0.1/2.5
+openai/gpt-6-sol             1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools             2      10      0.2    2.5    >272_000:4/15/0.4/5
+openai/gpt-6-luna            1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools             0.1    0.5     0.01   0.125  >272_000:0.2/0.75/0.02/0.25
+openai/gpt-5.6-sol           1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools             5      30      0.5    6.25   >272_000:10/45/1/12.5
+openai/gpt-5.6               1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools             5      30      0.5    6.25   >272_000:10/45/1/12.5
+openai/gpt-5.6-terra         1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools             2      12      0.2    2.5    >272_000:4/18/0.4/5
+openai/gpt-5.6-luna          1_050_000  128_000  1_024    low,medium,high,xhigh,max  effort    images,tools             0.2    1.2     0.02   0.25   >272_000:0.4/1.8/0.04/0.5
+openai/gpt-5.4               400_000    128_000  1_024    low,medium,high,xhigh      effort    images,tools             2.5    15      0.25   2.5    >272_000:5/22.5/0.5/5
+openai/gpt-5.4-mini          400_000    128_000  1_024    low,medium,high,xhigh      effort    images,tools             0.75   4.5     0.075  0.75   -
+openai/gpt-5.2               400_000    128_000  1_024    low,medium,high,xhigh      effort    images,tools             1.75   14      0.175  1.75   -
+openai/gpt-5.1               400_000    128_000  1_024    low,medium,high            effort    images,tools             1.25   10      0.125  1.25   -                            # OpenAI shuts it down on 2027-04-01. Use gpt-6-sol.
+openai/gpt-5                 400_000    128_000  1_024    low,medium,high            effort    images,tools             1.25   10      0.125  1.25   -                            # OpenAI shuts it down on 2026-12-11. Use gpt-5.6-sol.
+openai/gpt-5-mini            400_000    128_000  1_024    low,medium,high            effort    images,tools             0.25   2       0.025  0.25   -                            # OpenAI shuts it down on 2026-12-11. Use gpt-5.6-terra.
+openai/gpt-5-nano            400_000    128_000  1_024    low,medium,high            effort    images,tools             0.05   0.4     0.005  0.05   -                            # OpenAI shuts it down on 2026-12-11. Use gpt-5.6-luna.
 `;
 
 /** Names that people use for models, elsewhere too, and the tier or model that they stand for. */
@@ -94,7 +95,7 @@ openai/o1                    2026-10-23  large
 openai/o1-pro                2026-10-23  large
 `;
 
-export type Ability = "images" | "tools";
+export type Ability = "images" | "tools" | "compaction";
 export type ThinkingKind = "always" | "adaptive" | "effort" | "budget" | "none";
 
 export interface KnownModel {

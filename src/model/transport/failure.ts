@@ -143,9 +143,9 @@ const spendCap =
   /insufficient_quota|billing|credit balance|exceeded your current quota|insufficient (funds|credits?|balance)|spend(ing)?[ _](cap|limit)|reached your specified API usage limits|payment required/i;
 const overflow =
   /prompt is too long|context_length_exceeded|maximum context length|exceeds? (the )?(available )?(model'?s? )?(maximum )?context|context (window|length|size|limit) (of|is|exceeded)|request_too_large|too many (input )?tokens|input is too long/i;
-/** Reasons that no longer apply once the thinking is left out. */
+/** Reasons that no longer apply once the thinking is left out and the provider's summary is sent as text. */
 const refusedThinking =
-  /encrypted content[^.]* could not be verified|invalid_encrypted_content|of type 'reasoning' was provided without|bound to a different conversation|invalid `?(signature|data)`? in `?(redacted_)?thinking|thinking`? blocks[^.]*cannot be modified/i;
+  /compaction_(?:signature_invalid|content_mismatch|block_misplaced)|\bcompaction\b[^.]*\bexpected (?:tags|content)|encrypted content[^.]* could not be verified|invalid_encrypted_content|of type 'reasoning' was provided without|bound to a different conversation|invalid `?(signature|data)`? in `?(redacted_)?thinking|thinking`? blocks[^.]*cannot be modified/i;
 const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 
@@ -203,8 +203,9 @@ function errorOf(body: string): ProviderError {
     | undefined;
   if (value === undefined) return { type: "", message: body.trimStart().startsWith("<") ? "" : body };
   if (typeof value.error === "object" && value.error !== null) {
-    const { type, code, message } = value.error as { type?: unknown; code?: unknown; message?: unknown };
-    return { type: words(type, code), message: words(message) };
+    const { type, code, message, details } = value.error as Record<string, unknown>;
+    const { error_code: detail } = { ...(details as { readonly error_code?: unknown } | undefined) };
+    return { type: words(type, code, detail), message: words(message) };
   }
   const message = words(value.error) || words(value.message) || words(value.detail);
   return {

@@ -4,7 +4,7 @@ import type { ForkOrigin } from "../agents/fork.ts";
 import type { HookEvent, HookRecord } from "../hooks/hook.ts";
 import type { AgentId, CallId, LineId, PromptId, RunId, SessionId } from "../ids.ts";
 import type { JsonSchema } from "../json.ts";
-import type { AssistantBlock, AssistantMessage, UserBlock } from "../model/message.ts";
+import type { AssistantBlock, AssistantMessage, OpaqueBlock, UserBlock } from "../model/message.ts";
 import type { ModelError, StopReason } from "../model/model-outcome.ts";
 import type { Prices, ReservedSpend, Usage } from "../model/usage.ts";
 import type { AlwaysAnswer } from "../permissions/approval.ts";
@@ -277,12 +277,15 @@ export type DurableEvent =
       readonly milliseconds: number;
     }
   /**
-   * Starts a new chain, which consists of the summary and the last `kept` messages without their thinking. If no message
-   * is kept, calls whose results have not been sent are told as text in the next user turn.
+   * Starts a new chain, which consists of the summary and the last `kept` messages without their thinking. With
+   * `provided`, it begins with that block instead, and the thinking is kept. If no message is kept, calls whose results
+   * have not been sent are told as text in the next user turn.
    */
   | {
       readonly type: "conversation.compacted";
       readonly summary: string;
+      /** Set if the provider wrote the summary: its block, and Retinue's record, which the next user turn contains. */
+      readonly provided?: { readonly block: OpaqueBlock; readonly record: string } | undefined;
       readonly kept: number;
       readonly trigger: "auto" | "manual";
       /** Estimated tokens in the next request before compaction. */

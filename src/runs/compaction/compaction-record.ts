@@ -1,3 +1,4 @@
+import { providedSummary, SUMMARY_OPENING } from "../../conversation/index.ts";
 import { boundText } from "../../lib/index.ts";
 import { inputOf } from "../../loop/index.ts";
 import {
@@ -21,7 +22,8 @@ export interface CompactionRecord {
   readonly first?: string | undefined;
   /** Latest prompt, if the kept messages do not contain it. */
   readonly latest?: string | undefined;
-  readonly summary: string;
+  /** Absent if the conversation begins with the provider's summary, and the record follows later. */
+  readonly summary: string | undefined;
   /** Set if the summary is a digest written by Retinue, because the model did not write a summary. */
   readonly digest: boolean;
   /** Newest exchange in shortened form, if it was too long to be kept. */
@@ -33,11 +35,11 @@ export interface CompactionRecord {
   readonly roster: string;
 }
 
-const OPENING = "The conversation up to here was too long for the context window.";
+const PROVIDED = "The beginning of this conversation was too long for the context window. A summary replaced it.";
 
 /**
- * Returns the first message of a compacted conversation. Prompts, facts and agents are kept apart from the model's
- * summary, so that the summary can't lose or change them.
+ * Returns the first message of a compacted conversation, or text for its next user turn. Prompts, facts and agents are
+ * kept apart from the model's summary, so that the summary can't lose or change them.
  */
 export function recordText(record: CompactionRecord, maxCharacters: number): string {
   const { first, latest, summary, digest, exchange, roster, isFork } = record;
@@ -45,11 +47,13 @@ export function recordText(record: CompactionRecord, maxCharacters: number): str
     boundText(text, { maxCharacters: Math.floor(maxCharacters * share) }).text;
   const author = digest ? "digest by Retinue, because the model wrote no summary" : "summary, in your own words";
   const sections = [
-    `${OPENING} This record replaces it. It is not a new request.`,
+    summary === undefined
+      ? `${PROVIDED} This is what Retinue recorded of it. It is not a new request.`
+      : `${SUMMARY_OPENING} This record replaces it. It is not a new request.`,
     isFork ? withinRuntimeTag(FORK_INTRODUCTION) : "",
     section("first_request", first === undefined ? "" : bound(first, 0.2)),
     section("latest_request", latest === undefined || latest === first ? "" : bound(latest, 0.2)),
-    section("summary", summary, author),
+    section("summary", summary ?? "", author),
     section("newest_exchange", exchange),
     section("facts", bound(factsText(record), 0.1)),
     section("agents", bound(roster, 0.2)),
@@ -61,7 +65,7 @@ export function recordText(record: CompactionRecord, maxCharacters: number): str
 /** Returns the summary from a message that an earlier compaction wrote. */
 export function recordedSummary(message: Message): string | undefined {
   const text = textOf(message.content);
-  if (message.role !== "user" || !runtimeTextBegins(text, OPENING)) return undefined;
+  if (message.role !== "user" || !runtimeTextBegins(text, SUMMARY_OPENING)) return undefined;
   const start = /<summary[^<>]*>\n/.exec(text);
   if (start === null) return undefined;
   const from = start.index + start[0].length;
@@ -104,7 +108,7 @@ const COMMANDS_SHOWN = 20;
 
 /** Creates a digest that replaces a missing summary. */
 export function digestOf(messages: readonly Message[], maxCharacters: number): string {
-  const earlier = messages[0] && recordedSummary(messages[0]);
+  const earlier = messages[0] && (recordedSummary(messages[0]) ?? providedSummary(messages[0]));
   const calls = performedCalls(messages);
   const texts = messages.flatMap((message) =>
     message.role === "assistant" && textOf(message.content).trim() !== "" ? [textOf(message.content).trim()] : [],

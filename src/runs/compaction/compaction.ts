@@ -1,34 +1,20 @@
 import { compactionPrompt } from "../../agents/index.ts";
-import { type Chain, canFollowSummary, sendsThinking, withoutThinking } from "../../conversation/index.ts";
-import { boundText, estimateTokens } from "../../lib/index.ts";
 import {
-  estimated,
-  expectedTokens,
-  type LoopState,
-  mostExpectedTokens,
-  sizeOf,
-  userTurn,
-  withToldCalls,
-} from "../../loop/index.ts";
-import type { ModelProgress, ModelRequest, Prompt } from "../../ports/index.ts";
-import {
-  type DurableEvent,
-  type EventOf,
-  type Message,
-  type ModelOutcome,
-  noUsage,
-  textOf,
-  type UserMessage,
-} from "../../protocol/index.ts";
-import { estimateRequest, longestAnswer, reservedSpend } from "../budget/estimate-request.ts";
-import { createRequestBill } from "../budget/request-bill.ts";
+  type Chain,
+  canFollowSummary,
+  providedSummary,
+  sendsThinking,
+  withoutThinking,
+} from "../../conversation/index.ts";
+import { boundText } from "../../lib/index.ts";
+import { estimated, expectedTokens, type LoopState, sizeOf, userTurn, withToldCalls } from "../../loop/index.ts";
+import { type DurableEvent, type EventOf, type Message, textOf, type UserMessage } from "../../protocol/index.ts";
 import { headAfterCompaction } from "../head/kept-head.ts";
-import { dropThinking } from "../host/ask-model.ts";
-import { whileDelayed } from "../host/delays.ts";
 import { currentPolicy } from "../host/plan-mode.ts";
 import type { RunHost } from "../host/run-host.ts";
 import { digestOf, performedCalls, recordedSummary, recordText } from "./compaction-record.ts";
-import { type ContextLimits, headSize } from "./context-limits.ts";
+import type { ContextLimits } from "./context-limits.ts";
+import { requestSummary, type Summary, type SummaryRequest } from "./request-summary.ts";
 
 export interface CompactionRequest {
   readonly limits: ContextLimits;
@@ -50,9 +36,9 @@ const CHARACTERS_PER_TOKEN = 3;
 const LONGEST_RECORD = 60_000;
 
 /**
- * Replaces the conversation with a summary and its newest turns. The conversation does not change until the line that
- * records the compaction is written. If the model can't write the summary, a digest is used instead. If the run is
- * stopped first, no compaction is recorded.
+ * Replaces the conversation with a summary and its newest turns. The provider writes the summary if it can, or else the
+ * model; if neither does, a digest is used instead. The conversation does not change until the line that records the
+ * compaction is written. If the run is stopped first, no compaction is recorded.
  */
 export async function compactConversation(host: RunHost, request: CompactionRequest): Promise<void> {
   const { thread } = host;
@@ -64,29 +50,28 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
   const before = expectedTokens(state.context, limits, userTurn(state));
   // A conversation that is compacted before it is full may be short.
   const size = cause === "asked" ? Math.min(room, before - limits.headTokens) : room;
-  const cut = tellsCalls(conversation, state)
-    ? nothingKept(messages)
-    : cutOf(messages, state, { room: size * KEPT_SHARE[cause] });
-  const timeLimitMs = Math.min(request.timeLimitMs ?? TIME_LIMIT_MS, host.services.limits.idleMs);
-  const earlier = cut.summarised === 1 && messages[0] ? recordedSummary(messages[0]) : undefined;
-  const answer: Summary =
-    earlier === undefined
-      ? await requestSummary(host, conversation, {
-          count: cut.summarised,
-          room,
-          timeLimitMs,
-          question: questionOf(request),
-        })
-      : { ok: true, text: earlier, spent: {} };
+  const { answer, cut, notices } = await summarize(host, conversation, {
+    kept: cutOf(messages, state, { room: size * KEPT_SHARE[cause] }),
+    room,
+    timeLimitMs: Math.min(request.timeLimitMs ?? TIME_LIMIT_MS, host.services.limits.idleMs),
+    question: userMessage(compactionPrompt(request.instructions)),
+  });
   if (host.outlet.signal.aborted) return;
+  const block = answer.ok ? answer.block : undefined;
   const characters = Math.min(LONGEST_RECORD, Math.floor(room * RECORD_SHARE * CHARACTERS_PER_TOKEN));
-  const kept = messages.slice(cut.from).map(withoutThinking);
-  const turn = userTurn(kept.length === 0 ? withToldCalls(state) : state);
-  const summary = recordText(
+  const newest = messages.slice(cut.from);
+  const kept = block ? newest : newest.map(withoutThinking);
+  const told = kept.length === 0 ? withToldCalls(state) : state;
+  const turn = userTurn(told);
+  const record = recordText(
     {
       first: state.asked?.first,
       latest: latestUnlessKept(state, [...kept, ...(turn ? [turn] : [])]),
-      summary: answer.ok ? answer.text : digestOf(messages.slice(0, cut.from), Math.floor(characters / 2)),
+      summary: block
+        ? undefined
+        : answer.ok
+          ? answer.text
+          : digestOf(messages.slice(0, cut.from), Math.floor(characters / 2)),
       digest: !answer.ok,
       exchange: exchangeText(messages.slice(cut.summarised, cut.from), Math.floor(characters * 0.3)),
       mode: currentPolicy(host).mode,
@@ -96,10 +81,13 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
     },
     characters,
   );
-  const left = [userMessage(summary), ...kept, turn].reduce((sum, message) => sum + sizeOf(message), 0);
+  const start: Message = block ? { role: "assistant", content: [block] } : userMessage(record);
+  const next = block ? userTurn({ ...told, record }) : turn;
+  const left = [start, ...kept, next].reduce((sum, message) => sum + sizeOf(message), 0);
   const compacted: EventOf<"conversation.compacted"> = {
     type: "conversation.compacted",
-    summary,
+    summary: block && answer.ok ? answer.text : record,
+    provided: block && { block, record },
     kept: kept.length,
     trigger: cause === "asked" ? "manual" : "auto",
     before,
@@ -107,7 +95,6 @@ export async function compactConversation(host: RunHost, request: CompactionRequ
     ...answer.spent,
   };
   host.before ??= thread.newestPrompt;
-  const notices = answer.ok ? [] : [digestNotice(answer.problem)];
   await host.record([compacted, ...(await headAfterCompaction(host)), ...notices]);
   host.renewHead();
 }
@@ -133,6 +120,12 @@ function cutOf(messages: readonly Message[], state: LoopState, { room }: { reado
   return from < messages.length ? { from, summarised: from } : nothingKept(messages);
 }
 
+/** Keeps only the newest response and what follows it. */
+function newestKept(messages: readonly Message[]): Cut {
+  const from = messages.findLastIndex((_, index) => canFollowSummary(messages, index));
+  return from < 1 ? nothingKept(messages) : { from, summarised: from };
+}
+
 /**
  * Keeps no message. The newest turn has no response yet, and may be the one that did not fit, so it is not summarized
  * by the model.
@@ -155,6 +148,56 @@ function tellsCalls(conversation: Chain, { calls }: LoopState): boolean {
   return last === answer
     ? calls.length > 0 && calls.every(({ status }) => status === "ended")
     : last?.content.some(({ type }) => type === "tool_result") === true;
+}
+
+interface SummaryPlan extends Pick<SummaryRequest, "room" | "timeLimitMs" | "question"> {
+  /** Cut that keeps the newest messages. */
+  readonly kept: Cut;
+}
+
+/** Gets the summary of a conversation, and decides which messages are kept after it. */
+async function summarize(
+  host: RunHost,
+  conversation: Chain,
+  { kept, ...request }: SummaryPlan,
+): Promise<{ readonly answer: Summary; readonly cut: Cut; readonly notices: readonly DurableEvent[] }> {
+  const messages = conversation.messages();
+  const [first] = messages;
+  const earlier = kept.summarised < 2 && first?.role === "assistant" ? providedSummary(first) : undefined;
+  // The provider's summary stays where it is, and the messages after it are told in the record.
+  if (earlier !== undefined && first?.content[0]?.type === "opaque") {
+    const answer: Summary = { ok: true, text: earlier, block: first.content[0], spent: {} };
+    return { answer, cut: nothingKept(messages), notices: [] };
+  }
+  const notices: DurableEvent[] = [];
+  const canProvide = host.services.model.describe().compacts === true && isShort(request.question);
+  if (canProvide) {
+    const cut = kept.summarised < 2 ? newestKept(messages) : kept;
+    const answer = await requestSummary(host, conversation, { ...request, count: cut.summarised, isProvided: true });
+    if (answer.ok || !answer.canRepeat) {
+      if (!answer.ok) notices.push(digestNotice(answer.problem));
+      return { answer, cut, notices };
+    }
+    notices.push(notProvidedNotice(answer.problem));
+  }
+  const cut = tellsCalls(conversation, host.thread.state) ? nothingKept(messages) : kept;
+  const recorded = cut.summarised === 1 && first ? recordedSummary(first) : undefined;
+  const answer: Summary =
+    recorded === undefined
+      ? await requestSummary(host, conversation, { ...request, count: cut.summarised })
+      : { ok: true, text: recorded, spent: {} };
+  if (!answer.ok) notices.push(digestNotice(answer.problem));
+  return { answer, cut, notices };
+}
+
+/** Returns whether providers accept instructions of this length. */
+function isShort({ content }: UserMessage): boolean {
+  return textOf(content).length <= 16_384;
+}
+
+function notProvidedNotice(problem: string): DurableEvent {
+  const message = `The provider did not summarize the conversation (${problem.replace(/\.$/, "")}). The model wrote the summary instead, and its earlier thinking was left out.`;
+  return { type: "notice.raised", code: "compaction", message };
 }
 
 function digestNotice(problem: string): DurableEvent {
@@ -189,145 +232,4 @@ function latestUnlessKept({ asked }: LoopState, messages: readonly Message[]): s
 
 function userMessage(text: string): UserMessage {
   return { role: "user", content: [{ type: "text", text }] };
-}
-
-interface SummaryRequest {
-  /** Number of messages to summarize, from the first. */
-  readonly count: number;
-  /** Number of tokens that the conversation may use. */
-  readonly room: number;
-  readonly timeLimitMs: number;
-  /** Message that asks for the summary. */
-  readonly question: UserMessage;
-}
-
-/**
- * Maximum length of a summary in tokens. Tokens that are not reserved for the summary are available for the
- * conversation.
- */
-const SUMMARY_TOKENS = 8_000;
-/** Maximum length of a summary, as a share of the conversation's tokens. */
-const SUMMARY_SHARE = 0.25;
-
-type Summary = { readonly spent: SummaryCost } & (
-  | { readonly ok: true; readonly text: string }
-  | { readonly ok: false; readonly problem: string }
-);
-type SummaryCost = Pick<EventOf<"conversation.compacted">, "usage" | "costUsd" | "milliseconds">;
-
-/**
- * Asks the agent's own model for a summary, within the agent's budget and a time limit. Tool calls in the response are
- * not run.
- */
-async function requestSummary(
-  host: RunHost,
-  conversation: Chain,
-  { count, room, timeLimitMs, question }: SummaryRequest,
-): Promise<Summary> {
-  // The conversation contains only the first prompt.
-  if (count < 2) return { ok: false, problem: "there is no response to summarize yet", spent: {} };
-  const { services, outlet } = host;
-  const { budget, model, clock } = services;
-  const { head } = conversation;
-  const description = model.describe();
-  const { context } = host.thread.state;
-  const estimate = estimateRequest(
-    {
-      inputTokens: mostExpectedTokens(context, headSize(head), question),
-      maxTokens: Math.min(longestAnswer(description), SUMMARY_TOKENS),
-      cacheLifetime: head.cacheLifetime,
-    },
-    description,
-  );
-  const reservation = await whileDelayed(host, "budget", (onWait) =>
-    budget.reserveInTurn(estimate, outlet.signal, onWait),
-  );
-  if (reservation.refused) return { ok: false, problem: reservation.message, spent: {} };
-  await host.record([
-    { type: "spend.reserved", request: "compaction", reserved: reservedSpend(estimate, reservation) },
-  ]);
-  const startedAt = clock.monotonic();
-  const bill = createRequestBill(description.prices);
-  const outcome = await callWithin(host, timeLimitMs, {
-    prompt: summaryPrompt(conversation, count, question),
-    maxTokens: reservation.answerTokens,
-    promptTokens: Math.min(estimate.inputTokens, expectedTokens(context, headSize(head), question)),
-    repeat: (lost) => reservation.repeat(bill.addLost(lost), outlet.signal),
-    withoutThinking: async () => {
-      await dropThinking(host);
-      const bare = host.thread.conversation;
-      return bare === undefined || bare === conversation ? undefined : summaryPrompt(bare, count, question);
-    },
-  });
-  const total = bill.total(outcome);
-  if (total) reservation.settle(total);
-  else reservation.cancel();
-  const milliseconds = Math.round(clock.monotonic() - startedAt);
-  const spent: SummaryCost = { ...total, milliseconds };
-  // A stopped run records no compaction, so the cost of the summary is recorded in a separate line.
-  if (outlet.signal.aborted) await host.record([{ type: "spend.recorded", usage: noUsage, ...total }]);
-  const problem = problemOf(outcome, { room, timeLimitMs });
-  if (problem !== undefined || !outcome.ok) return { ok: false, problem: problem ?? "it failed", spent };
-  const text = textOf(outcome.message.content).trim();
-  const isCut = outcome.stopReason === "max_tokens";
-  return { ok: true, text: isCut ? `${text}\n[Cut at the output limit.]` : text, spent };
-}
-
-/** Calls the model with a time limit. Time before the request is sent is not counted. */
-async function callWithin(
-  { services, thread, outlet, clocks }: RunHost,
-  timeLimitMs: number,
-  request: Pick<ModelRequest, "prompt" | "maxTokens" | "promptTokens" | "repeat" | "withoutThinking">,
-): Promise<ModelOutcome> {
-  const own = new AbortController();
-  const giveUp = (): void => own.abort();
-  outlet.signal.addEventListener("abort", giveUp);
-  if (outlet.signal.aborted) giveUp();
-  let timer: NodeJS.Timeout | undefined = setTimeout(giveUp, timeLimitMs);
-  let resume: (() => void) | undefined;
-  const onProgress = ({ type }: ModelProgress): void => {
-    const waits = type === "waiting" || type === "retried";
-    if (waits === (resume !== undefined)) return;
-    clearTimeout(timer);
-    resume?.();
-    resume = waits ? clocks.pause() : undefined;
-    timer = waits ? undefined : setTimeout(giveUp, timeLimitMs);
-  };
-  const callId = (index: number): string => `${thread.agentId}_compaction_${thread.state.turn}_${index}`;
-  const outcome = await services.model.call({ ...request, callId, signal: own.signal }, onProgress);
-  clearTimeout(timer);
-  resume?.();
-  outlet.signal.removeEventListener("abort", giveUp);
-  return outcome;
-}
-
-function questionOf({ instructions }: CompactionRequest): UserMessage {
-  return userMessage(compactionPrompt(instructions));
-}
-
-/**
- * Appends the request for a summary to the bytes of earlier requests, so that the provider can read the earlier bytes
- * from its cache.
- */
-function summaryPrompt(conversation: Chain, count: number, question: UserMessage): Prompt {
-  const last = conversation.messages()[count - 1];
-  const merges = last?.role === "user";
-  const chain = conversation.until(merges ? count - 1 : count);
-  chain.append(merges ? { role: "user", content: [...last.content, ...question.content] } : question);
-  return chain.request();
-}
-
-function problemOf(
-  outcome: ModelOutcome,
-  { room, timeLimitMs }: { readonly room: number; readonly timeLimitMs: number },
-): string | undefined {
-  if (!outcome.ok) {
-    if (outcome.error.code === "aborted") return `the model took longer than ${Math.round(timeLimitMs / 1_000)} s`;
-    return outcome.error.message;
-  }
-  const text = textOf(outcome.message.content);
-  if (outcome.stopReason === "refusal") return "the model refused";
-  if (text.trim() === "") return "the model wrote no summary";
-  if (estimateTokens(text) > room * SUMMARY_SHARE) return "the model's summary was too long";
-  return undefined;
 }

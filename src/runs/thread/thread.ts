@@ -34,7 +34,7 @@ import { RecordQueue } from "./record-queue.ts";
  * Version of the checkpoint format. Increase it whenever the contents of a checkpoint or the folding of lines change,
  * so that older checkpoints are ignored. A test pins the contents.
  */
-const FORMAT = 10;
+const FORMAT = 11;
 
 /** The part of a thread that a checkpoint stores as JSON. The bytes of the conversation are stored separately. */
 interface ThreadFacts {
@@ -418,7 +418,7 @@ export class Thread {
       const text = event.partial.filter(hasText);
       if (text.length > 0) chain.append({ role: "assistant", content: text });
     } else if (event.type === "conversation.compacted") {
-      this.chain = chain.compact(event.summary, event.kept).chain;
+      this.chain = chain.compact(event.provided?.block ?? event.summary, event.kept).chain;
     }
   }
 
