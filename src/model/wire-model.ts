@@ -147,7 +147,8 @@ const modelsWithoutSummaries = new Set<string>();
 const modelsWithoutCompaction = new Set<string>();
 
 const refusedReasoning = /reasoning[ _.]summar/i;
-const refusedDisplay = /\badaptive\b|thinking\.display|thinking: extra inputs|unknown[^.]*\b(thinking|display)\b/i;
+const refusedDisplay =
+  /\badaptive\b|thinking\.display|thinking: extra inputs|\bunknown\b.{0,80}\b(?:thinking|display)\b/i;
 
 /**
  * Decides whether a request asks the provider to enforce the schema of the answer, which not all servers and models can

@@ -39,7 +39,7 @@ describe("hooks", () => {
   attackRows({
     "074": untrusted,
     "087": hook("echo 'not today' >&2; exit 2", blocks("not today")),
-    "088": hook("echo '{not json'", passes),
+    "088": hook("echo '{not json'", blocks("looks like JSON")),
     "090": hook("head -c 100000000 /dev/zero", blocks("more than")),
     "091": hook("(sleep 1000 & echo $! > daemon.pid)", (hooked) =>
       isRunning(readFileSync(join(hooked.place.cwd, "daemon.pid"), "utf8").trim()) ? "looser" : passes(hooked),
