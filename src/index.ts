@@ -37,6 +37,7 @@ export {
   type HookOptions,
   type HookSettings,
   type ImageBlock,
+  type InputTransformation,
   type JsonObject,
   type JsonSchema,
   type JsonValue,

@@ -34,6 +34,7 @@ export type {
   HookEvent,
   HookSettings,
   ImageBlock,
+  InputTransformation,
   JsonObject,
   JsonSchema,
   JsonValue,

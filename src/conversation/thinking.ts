@@ -27,10 +27,13 @@ export function sendsThinking(message: Message, head: Head): boolean {
 
 /**
  * Returns whether a thinking or opaque block may be sent. Only the model that wrote a block may receive it, and only in
- * the dialect in which it was written.
+ * the dialect in which it was written. Claude models also receive each other's thinking: the provider gives them what
+ * they can read, and what it leaves out counts as sent.
  */
 export function isShownTo(block: ThinkingBlock | OpaqueBlock, { provider, model, dialect }: Head): boolean {
-  if (block.origin.provider !== provider || block.origin.model !== model) return false;
+  const { origin } = block;
+  if (origin.provider !== provider) return false;
+  if (origin.model !== model && !(isClaude(origin.model) && isClaude(model) && isThinking(block))) return false;
   if (block.type === "opaque") return dialect === (isReasoning(block) ? "responses" : "anthropic");
   return dialect === "anthropic" && block.signature !== undefined;
 }
@@ -59,6 +62,10 @@ export function summaryIn({ json }: OpaqueBlock): string | undefined {
   if (!/"type"\s*:\s*"compaction"/.test(json)) return undefined;
   const { content } = JSON.parse(json) as { readonly content?: unknown };
   return typeof content === "string" && content.trim() !== "" ? content : undefined;
+}
+
+function isClaude(model: string): boolean {
+  return /(^|[/.])claude-/.test(model);
 }
 
 /** Returns whether a block is a reasoning item of the Responses API. */

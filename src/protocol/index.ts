@@ -113,7 +113,13 @@ export type {
   UserMessage,
 } from "./model/message.ts";
 export { callsOf, textOf } from "./model/message.ts";
-export type { ModelError, ModelErrorCode, ModelOutcome, StopReason } from "./model/model-outcome.ts";
+export type {
+  InputTransformation,
+  ModelError,
+  ModelErrorCode,
+  ModelOutcome,
+  StopReason,
+} from "./model/model-outcome.ts";
 export type { LongPromptPrices, Prices, ReservedSpend, TokenPrices, Usage } from "./model/usage.ts";
 export { addUsage, costOf, highestPrices, noUsage, paidUsage, promptTokens } from "./model/usage.ts";
 export type {

@@ -19,6 +19,7 @@ export type {
   CacheOptions,
   Conversation,
   Fault,
+  InputTransformation,
   Matcher,
   Pacing,
   PlannedFault,

@@ -108,9 +108,9 @@ describe("thinking is sent back", () => {
     expectAccepted(on);
     expect(on.requests("MAIN").map((request) => thoughtIn(request))).toEqual([
       [],
-      [false],
-      [true, false],
-      [true, false, true],
+      [true],
+      [true, true],
+      [true, true, true],
     ]);
   });
 
@@ -298,6 +298,44 @@ describe("a request whose thinking is refused", () => {
     await session.close();
     expect(on.server.requests.map(({ status }) => status)).toEqual([200, 400, 400, 200]);
     expect(thoughtIn(on.requests("MAIN")[3])).toEqual([false]);
+  });
+
+  it("may be refused in the middle of a stream", async () => {
+    const message = "messages.1.content.0: Invalid `signature`. The block is bound to a different conversation.";
+    const fault = { kind: "error-event", afterEvents: 1, errorType: "invalid_request_error", message } as const;
+    const on = await stage({ MAIN: saying(done, { content: "", fault }, done, done) });
+    const session = await open(on);
+    await ask(session, "MAIN: one", "two", "three");
+    await session.close();
+    expect(on.requests("MAIN").map((request) => thoughtIn(request))).toEqual([[], [true], [false], [false, true]]);
+  });
+
+  it("may be left out by the provider itself, which is recorded, and the session remembers it", async () => {
+    const drop = { type: "thinking_dropped", path: "messages.1.content.0", reason: "prefix_binding_mismatch" } as const;
+    const on = await stage({ MAIN: saying(done, { ...done, inputTransformations: [drop] }, done) });
+    const session = await open(on);
+    await ask(session, "MAIN: one", "two", "three");
+    await session.close();
+    expect(on.requests("MAIN").map((request) => thoughtIn(request))).toEqual([[], [true], [false, true]]);
+    const lines = readFileSync(session.transcriptPath ?? "", "utf8");
+    expect(lines).toContain(JSON.stringify([drop]));
+    expect(lines).toMatch(/anthropic left out the model's earlier thinking/);
+    expectAccepted(on);
+  });
+
+  it("may be left out because another model can't read it, which is only recorded", async () => {
+    const headers = { "anthropic-beta": "thinking-binding-controls-2026-08-01" };
+    const on = await stage({ MAIN: saying(done, done, done) });
+    const session = await open(on, { model: "claude-fable-5-1", settings: { providers: { anthropic: { headers } } } });
+    await ask(session, "MAIN: one");
+    await session.setModel("claude-opus-5-5");
+    await ask(session, "two", "three");
+    await session.close();
+    expectAccepted(on);
+    expect(on.requests("MAIN").map((request) => thoughtIn(request))).toEqual([[], [true], [true, true]]);
+    const lines = readFileSync(session.transcriptPath ?? "", "utf8");
+    expect(lines.match(/"reason":"model_binding_mismatch"/g)).toHaveLength(2);
+    expect(lines).not.toContain("earlier thinking");
   });
 
   it("costs what the accepted attempt costs, and fits into the budget", async () => {

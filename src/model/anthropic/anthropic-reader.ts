@@ -2,6 +2,7 @@ import {
   type AssistantBlock,
   addUsage,
   type CacheLifetime,
+  type InputTransformation,
   type StopReason,
   type Usage,
 } from "../../protocol/index.ts";
@@ -25,6 +26,7 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
   let stopped = false;
   let calls = 0;
   let stopReason: string | undefined;
+  let transformations: readonly InputTransformation[] | undefined;
   let error: ProviderError | undefined;
 
   function begin(index: number, start: AnthropicBlock, raw: string): void {
@@ -91,6 +93,7 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
     switch (event.type) {
       case "message_start":
         if (!started) mergeUsage(tokens, event.message?.usage);
+        if (!started) transformations = transformationsIn(event.message?.input_transformations);
         started = true;
         return undefined;
       case "content_block_start":
@@ -141,6 +144,7 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
       }
       stopReason = message.stop_reason;
       mergeUsage(tokens, message.usage);
+      transformations = transformationsIn(message.input_transformations);
       stopped = true;
       return undefined;
     },
@@ -157,6 +161,7 @@ export function createAnthropicReader({ origin, callId, emit, cacheLifetime }: R
         stopReason: reason === "end_turn" && calling ? "tool_calls" : reason,
         usage: usageOf(tokens, cacheLifetime),
         incompleteCalls,
+        inputTransformations: transformations,
       };
     },
     partial: () => finished().content.filter((block) => block.type === "text" || block.type === "thinking"),
@@ -235,6 +240,15 @@ const stopReasons: Readonly<Record<string, StopReason>> = {
   compaction: "end_turn",
 };
 
+function transformationsIn(value: unknown): readonly InputTransformation[] | undefined {
+  if (!Array.isArray(value) || value.length === 0) return undefined;
+  const text = (field: unknown): string | undefined => (typeof field === "string" ? field : undefined);
+  return value.map((each) => {
+    const { type, path, reason } = { ...each };
+    return { type: text(type) ?? "unknown", path: text(path), reason: text(reason) };
+  });
+}
+
 function mergeUsage(into: AnthropicUsage, from: AnthropicUsage | null | undefined): void {
   if (!from) return;
   for (const field of usageFields) if (typeof from[field] === "number") into[field] = from[field];
@@ -273,7 +287,7 @@ function countedTokens(tokens: AnthropicUsage, lifetime: CacheLifetime | undefin
 interface AnthropicEvent {
   readonly type?: string;
   readonly index?: number;
-  readonly message?: { readonly usage?: AnthropicUsage };
+  readonly message?: { readonly usage?: AnthropicUsage; readonly input_transformations?: unknown };
   readonly content_block?: AnthropicBlock;
   readonly delta?: AnthropicDelta;
   readonly usage?: AnthropicUsage;
@@ -284,6 +298,7 @@ interface AnthropicMessage {
   readonly content?: readonly AnthropicBlock[];
   readonly stop_reason?: string;
   readonly usage?: AnthropicUsage;
+  readonly input_transformations?: unknown;
 }
 
 interface AnthropicBlock {

@@ -5,7 +5,7 @@ import type { HookEvent, HookRecord } from "../hooks/hook.ts";
 import type { AgentId, CallId, LineId, PromptId, RunId, SessionId } from "../ids.ts";
 import type { JsonSchema } from "../json.ts";
 import type { AssistantBlock, AssistantMessage, OpaqueBlock, UserBlock } from "../model/message.ts";
-import type { ModelError, StopReason } from "../model/model-outcome.ts";
+import type { InputTransformation, ModelError, StopReason } from "../model/model-outcome.ts";
 import type { Prices, ReservedSpend, Usage } from "../model/usage.ts";
 import type { AlwaysAnswer } from "../permissions/approval.ts";
 import type { Decision, PermissionMode, RecordedPolicy } from "../permissions/permission.ts";
@@ -215,6 +215,8 @@ export type DurableEvent =
       readonly usage: Usage;
       /** Usage of attempts that failed midway. Its cost is included in `costUsd`. */
       readonly lostUsage?: Usage | undefined;
+      /** What the provider changed in the request, if it says so. */
+      readonly inputTransformations?: readonly InputTransformation[] | undefined;
       readonly costUsd?: number | undefined;
       readonly milliseconds: number;
       /** Fingerprint of the messages as they were sent. The messages are the fifth dimension of the cache key. */

@@ -32,6 +32,15 @@ export interface ModelError {
   readonly status?: number | undefined;
 }
 
+/** Something that the provider changed in a request before the model read it, such as thinking that it left out. */
+export interface InputTransformation {
+  /** For example `thinking_dropped`. */
+  readonly type: string;
+  /** Position in the request. */
+  readonly path?: string | undefined;
+  readonly reason?: string | undefined;
+}
+
 /** Response of a model, or the reason why there is none. */
 export type ModelOutcome =
   | {
@@ -45,6 +54,8 @@ export type ModelOutcome =
        * Number of calls that the model began but did not finish. They are not part of any message and are never run.
        */
       readonly incompleteCalls: number;
+      /** What the provider changed in the request, if it says so. */
+      readonly inputTransformations?: readonly InputTransformation[] | undefined;
     }
   | {
       readonly ok: false;

@@ -3,6 +3,7 @@ import { expectedTokens, mostExpectedTokens, turnsLeft, userTurn } from "../../l
 import type { ModelProgress } from "../../ports/index.ts";
 import {
   type DurableEvent,
+  type InputTransformation,
   type JsonSchema,
   type ModelOutcome,
   noUsage,
@@ -91,6 +92,7 @@ async function callModel(
   if (total) reservation.settle(total);
   const milliseconds = Math.round(clock.monotonic() - startedAt);
   const fingerprint = sent.fingerprint();
+  if (given.ok && given.inputTransformations?.some(isInvalidThinking)) await recordDrop(host, leftOutMessage);
   await host.record([answerEvent(outcome, { turn, costUsd: total?.costUsd, milliseconds, fingerprint })]);
 }
 
@@ -149,18 +151,34 @@ async function sealTurn(host: RunHost, turn: number, reserved: ReservedSpend): P
  */
 export async function dropThinking(host: RunHost, turn?: number): Promise<WrittenPrompt | undefined> {
   const { thread } = host;
-  const { conversation, newestPrompt: before } = thread;
-  if (!conversation?.hasThinking) return undefined;
-  const { provider } = conversation.head;
-  const message = `${provider} refused the model's earlier thinking, because something before it has changed. The request was sent again without it, and later requests leave it out too.`;
-  await host.record([
-    { type: "thinking.dropped", resends: turn, serializer: SERIALIZER_VERSION },
-    { type: "notice.raised", code: "thinking", message },
-  ]);
+  const { newestPrompt: before } = thread;
+  if (!(await recordDrop(host, refusedMessage, turn))) return undefined;
   const prompt = thread.newestPrompt;
   const difference = turn === undefined || !before || !prompt ? undefined : cacheDifference(before, prompt);
   if (turn !== undefined && difference) await host.record([{ type: "cache.missed", ...difference, turn }]);
   return prompt;
+}
+
+const refusedMessage = (provider: string): string =>
+  `${provider} refused the model's earlier thinking, because something before it has changed. The request was sent again without it, and later requests leave it out too.`;
+const leftOutMessage = (provider: string): string =>
+  `${provider} left out the model's earlier thinking, because something before it has changed. Later requests leave it out too.`;
+
+/** Records that the conversation has no thinking any more. Returns false if it has none. */
+async function recordDrop(host: RunHost, message: (provider: string) => string, turn?: number): Promise<boolean> {
+  const { conversation, newestPrompt } = host.thread;
+  if (!conversation?.hasThinking) return false;
+  await host.record([
+    { type: "thinking.dropped", resends: turn, serializer: SERIALIZER_VERSION },
+    { type: "notice.raised", code: "thinking", message: message(conversation.head.provider) },
+  ]);
+  if (turn === undefined) host.before ??= newestPrompt;
+  return true;
+}
+
+/** Returns whether the provider has left out thinking because something before it is not as it was. */
+function isInvalidThinking({ type, reason }: InputTransformation): boolean {
+  return type === "thinking_dropped" && reason === "prefix_binding_mismatch";
 }
 
 function warningEvents({ cause, message }: LimitText): DurableEvent[] {
@@ -260,6 +278,7 @@ function answerEvent(outcome: ModelOutcome, { turn, ...facts }: AnswerFacts): Du
     const { error, partial, usage } = outcome;
     return { type: "model.failed", turn, error, partial, usage, ...facts };
   }
-  const { message, stopReason, incompleteCalls, usage, lostUsage } = outcome;
-  return { type: "model.ended", turn, message, stopReason, incompleteCalls, usage, lostUsage, ...facts };
+  const { message, stopReason, incompleteCalls, usage, lostUsage, inputTransformations } = outcome;
+  const answer = { message, stopReason, incompleteCalls, usage, lostUsage, inputTransformations };
+  return { type: "model.ended", turn, ...answer, ...facts };
 }

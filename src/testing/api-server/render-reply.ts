@@ -1,7 +1,7 @@
 import { applyToFrames, applyToMessage } from "./faults.ts";
-import type { Fault, Pacing, RecordedRequest, Reply, Wire } from "./types.ts";
+import type { Fault, InputTransformation, Pacing, RecordedRequest, Reply, Wire } from "./types.ts";
 import type { ErrorAnswer } from "./wire/error-answer.ts";
-import { anthropicBody, anthropicFrames, type InputTransformations } from "./wire/wire-anthropic.ts";
+import { anthropicBody, anthropicFrames } from "./wire/wire-anthropic.ts";
 import { type Frame, type MessageOptions, makeWireMessage, type WireMessage } from "./wire/wire-message.ts";
 import { openaiBody, openaiFrames } from "./wire/wire-openai.ts";
 import { responsesBody, responsesFrames } from "./wire/wire-responses.ts";
@@ -30,14 +30,15 @@ export type RenderContext = {
   hidesThinking: boolean;
   summarizes: boolean;
   prefix: MessageOptions["prefix"];
-  transformations: InputTransformations | undefined;
+  transformations: readonly InputTransformation[] | undefined;
 };
 
 export function renderReply(reply: Reply, context: RenderContext): Rendered {
   const { request, wire, fault } = context;
   const scripted = makeWireMessage(reply, { ...context, model: request.model });
   const message = fault ? applyToMessage(scripted, fault) : scripted;
-  const frames = framesOf(message, context);
+  const transformations = reply.inputTransformations ?? context.transformations;
+  const frames = framesOf(message, { ...context, transformations });
   const faulty = fault ? applyToFrames(frames, fault, { ...context, streaming: request.streaming }) : frames;
   const settled = settleCut(faulty, fault, context.random);
   return {

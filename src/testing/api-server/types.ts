@@ -77,7 +77,16 @@ export type Reply = {
   pacing?: Pacing;
   usage?: UsageOverride;
   headers?: Readonly<Record<string, string>>;
+  /** Changes to the request that the Messages API reports, in place of those that the server finds. */
+  inputTransformations?: readonly InputTransformation[];
   fault?: Fault;
+};
+
+/** A thinking block in a request that the model did not get to read, or that it should not have read. */
+export type InputTransformation = {
+  type: "thinking_dropped" | "thinking_mismatch_allowed";
+  path: string;
+  reason?: string;
 };
 
 /** Number of body bytes, or a random position in the body, determined by the seed. */

@@ -82,7 +82,8 @@ export function readThinking(
   const onThinking = (block: JsonObject, path: string): boolean => {
     const binding = bindingOf(block);
     if (binding === undefined) return true;
-    if (!canRead(model, binding.model)) return drop(block, { path, reason: "model_binding_mismatch" });
+    // The model does not see the block, but later thinking follows it all the same.
+    if (!canRead(model, binding.model)) return !drop(block, { path, reason: "model_binding_mismatch" });
     const checks = rulesOf(model).bindsThinking && rulesOf(binding.model).bindsThinking;
     const changed = checks ? changeSince(binding, prefix.bind(model)) : undefined;
     return changed === undefined || drop(block, { path, reason: "prefix_binding_mismatch", changed });

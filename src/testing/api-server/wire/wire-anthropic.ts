@@ -1,7 +1,7 @@
+import type { InputTransformation } from "../types.ts";
 import { blockOf, type Frame, type WireMessage, type WirePart } from "./wire-message.ts";
 
-/** Changes that the provider made to a request: thinking blocks that the model did not get to read. */
-export type InputTransformations = readonly { type: "thinking_dropped"; path: string; reason: string }[];
+type InputTransformations = readonly InputTransformation[];
 
 /**
  * Yields the message as server-sent events, one by one, so that a huge response is never in memory as a whole.
