@@ -101,6 +101,7 @@ export interface Ending {
   readonly reason: EndReason;
   readonly message?: string;
   readonly limit?: ReachedLimit | undefined;
+  readonly stoppedBy?: "person" | undefined;
 }
 
 /** A prompt that is waiting for its turn. */

@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { lastWords, type Options, promised, resultsIn, task, walk } from "./delegation-place.ts";
+import { lastWords, type Options, open, promised, resultsIn, task, walk } from "./delegation-place.ts";
 
 const message = (to: string) => ({ name: "SendMessage", input: { to, message: "PEER: go on" } });
 
@@ -176,38 +176,126 @@ describe("a subagent that delegates", () => {
   });
 });
 
-it.each(["allow", "deny"] as const)("a message to a stopped agent needs approval: %s", async (answer) => {
-  const asked: string[] = [];
-  const approvals: Options["approvals"] = {
-    ask: async ({ decision, call }) => {
-      asked.push(`${call.name}: ${decision.reason}`);
-      return { answer, by: "a person" };
-    },
-  };
-  const { promise: begun, keep: begin } = promised();
-  const { model } = await walk(
-    {
-      MAIN: [
-        { calls: [task("CHILD: hang", { name: "child", run_in_background: true })] },
-        { calls: [{ name: "TaskStop", input: { task_id: "child" } }], after: begun },
-        { calls: [message("child")] },
-        { text: "Well." },
-        { text: "Told." },
-      ],
-      CHILD: [
-        () => {
-          begin();
-          return { text: "Hm.", hangs: true };
-        },
-        { text: "Good." },
-      ],
-    },
-    { approvals },
+describe("an agent that the user stopped", () => {
+  const resume = (id: string) => task("CHILD: more", { resume: id });
+  const call = (tool: string, id: string) => (tool === "Task" ? resume(id) : message(id));
+  const waysToResume = ["SendMessage", "Task"].flatMap((tool) =>
+    (["default", "bypassPermissions", "dontAsk"] as const).flatMap((permissionMode) =>
+      (["allow", "deny", "nobody"] as const).map((answer) => ({ tool, permissionMode, answer })),
+    ),
   );
-  expect(asked).toEqual([expect.stringMatching(/^SendMessage: general-purpose a\w+ was stopped/)]);
-  const [told = ""] = resultsIn(model.requests("MAIN")[3]);
-  expect(told).toMatch(answer === "allow" ? /was resumed with your message/ : /was stopped\. Use Task with resume/);
-  expect(model.requests("CHILD")).toHaveLength(answer === "allow" ? 2 : 1);
+
+  /** Has the user stop a background agent, and then the model resume it in another process. */
+  async function resumeStopped(tool: string, { permissionMode, answer }: Omit<(typeof waysToResume)[number], "tool">) {
+    const first = await open(
+      {
+        MAIN: [{ calls: [task("CHILD: hang", { name: "child", run_in_background: true })] }, { text: "Started." }],
+        CHILD: [{ text: "Hm.", hangs: true }],
+      },
+      { interactive: true },
+    );
+    const { session, home, cwd } = first;
+    await session.prompt("MAIN: go").result;
+    await session.subagents.stop("child");
+    const { agentId = "" } = (await session.subagents.list())[0] ?? {};
+    await session.close();
+    const asked: string[] = [];
+    const ask: NonNullable<Options["approvals"]>["ask"] = async ({ decision: { reason }, call: { name } }) => {
+      asked.push(`${name}: ${reason}`);
+      return { answer: answer === "allow" ? "allow" : "deny", by: "a person" };
+    };
+    const again = await open(
+      {
+        MAIN: [
+          { calls: [call(tool, agentId)] },
+          { calls: [call("Task", agentId)] },
+          { text: "Well." },
+          { text: "Told." },
+        ],
+        CHILD: [{ text: "Good." }, { text: "Better." }],
+      },
+      { at: { home, cwd }, resume: session.id, permissionMode, approvals: answer === "nobody" ? undefined : { ask } },
+    );
+    await again.session.prompt("MAIN: go on").result;
+    await again.session.close();
+    const requests = again.model.requests("MAIN");
+    return { asked, told: resultsIn(requests[1])[0] ?? "", toldAgain: resultsIn(requests[2])[0] ?? "", ...again };
+  }
+
+  it.each(waysToResume)("is resumed by $tool in mode $permissionMode only with approval: $answer", async (way) => {
+    const { asked, told, toldAgain, model } = await resumeStopped(way.tool, way);
+    const isAsked = way.answer !== "nobody" && way.permissionMode !== "dontAsk";
+    expect(asked[0]).toEqual(
+      isAsked
+        ? expect.stringMatching(
+            new RegExp(`^${way.tool}: The user stopped general-purpose a\\w+, and this call would resume it`),
+          )
+        : undefined,
+    );
+    if (isAsked && way.answer === "allow") {
+      expect(asked).toHaveLength(1);
+      expect(told).toMatch(way.tool === "Task" ? /Good\./ : /was resumed with your message/);
+      return;
+    }
+    expect(model.requests("CHILD")).toHaveLength(0);
+    for (const text of [told, toldAgain]) {
+      expect(text).toMatch(/The user stopped agent a\w+, and resuming it /);
+      expect(text).toContain("Do not resume this agent or give its work to another one");
+      expect(text).not.toMatch(/Use Task|call Task/);
+    }
+  });
+
+  it("keeps the agents stopped that it was waiting for", async () => {
+    const { promise: begun, keep: begin } = promised();
+    const hang = () => {
+      begin();
+      return { text: "Hm.", hangs: true } as const;
+    };
+    let below = "";
+    const { session, model } = await open(
+      {
+        MAIN: [
+          { calls: [task("LEAD: go", { name: "lead" })] },
+          () => ({ calls: [task("BELOW: more", { resume: below })] }),
+          { text: "Well." },
+        ],
+        LEAD: [{ calls: [task("BELOW: hang")] }],
+        BELOW: [hang, { text: "never asked" }],
+      },
+      { settings: { subagents: { maxDepth: 2 } } },
+    );
+    const run = session.prompt("MAIN: go");
+    await begun;
+    below = (await session.subagents.list()).find(({ parent }) => parent !== "main")?.agentId ?? "";
+    await session.subagents.stop("lead");
+    await run.result;
+    await session.close();
+    expect(resultsIn(model.requests("MAIN")[2])[0]).toMatch(/The user stopped agent a\w+, and resuming it requires/);
+    expect(JSON.stringify(model.requests("MAIN")[1])).toContain("The user stopped this agent. Its work is kept.");
+    expect(model.requests("BELOW")).toHaveLength(1);
+  });
+});
+
+it("an agent that the model stopped needs no approval to be resumed", async () => {
+  const { promise: begun, keep: begin } = promised();
+  const { model } = await walk({
+    MAIN: [
+      { calls: [task("CHILD: hang", { name: "child", run_in_background: true })] },
+      { calls: [{ name: "TaskStop", input: { task_id: "child" } }], after: begun },
+      { calls: [message("child")] },
+      { text: "Well." },
+      { text: "Told." },
+    ],
+    CHILD: [
+      () => {
+        begin();
+        return { text: "Hm.", hangs: true };
+      },
+      { text: "Good." },
+    ],
+  });
+  expect(resultsIn(model.requests("MAIN")[3])[0]).toMatch(/was resumed with your message/);
+  expect(model.requests("CHILD")).toHaveLength(2);
 });
 
 it("if two calls resume the same agent at once, one starts a run, and the other gets an error", async () => {

@@ -259,7 +259,7 @@ export function createSession(parts: SessionParts): CreatedSession {
     rewind,
     interrupt,
     stopAll,
-    stopAgent: (agentId) => stopWithReceipt(registry.working(), () => registry.stop(agentId)),
+    stopAgent: (agentId) => stopWithReceipt(registry.working(), () => registry.stop(agentId, "stopped_by_person")),
   });
   const stopListening = control.listen();
   const stopContinuing = inbox.watch(() => void (runs.hasStarted && continueUnfinished()), { idle: true });
@@ -396,7 +396,7 @@ export function createSession(parts: SessionParts): CreatedSession {
   }
 
   function stopAll(): Promise<StopReceipt> {
-    return stop("stopped", () => registry.stopAll());
+    return stop("stopped", () => registry.stopAll("stopped_by_person"));
   }
 
   async function sendCommand(command: Command): Promise<Receipt> {

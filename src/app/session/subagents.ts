@@ -157,7 +157,7 @@ export function createSubagents({ dispatcher, begin, transcript, send, interrupt
     const started = await dispatcher.startWithoutCall("program", request, signal);
     if ("status" in started) throw new UserError(started.message, { code: "agent" });
     const { agentId, running } = started;
-    const stop = (): void => running?.run.stop("stopped");
+    const stop = (): void => running?.run.stop("stopped_by_person");
     signal.addEventListener("abort", stop, { once: true });
     if (signal.aborted) stop();
     const result = (async () => {
@@ -187,7 +187,7 @@ export function createSubagents({ dispatcher, begin, transcript, send, interrupt
     stop: async (reference) => {
       if (reference === MAIN_AGENT) return interrupt();
       const found = await find(reference);
-      return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId));
+      return found && stopWithReceipt(registry.working(), () => registry.stop(found.agentId, "stopped_by_person"));
     },
   };
 }

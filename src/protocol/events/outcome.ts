@@ -142,6 +142,8 @@ export interface RunEnd {
   readonly reason: EndReason;
   /** Explains to the user why the run ended and what to do. Absent if the run succeeded. */
   readonly message?: string | undefined;
+  /** Set if the user stopped this agent, or the program did. Other agents may resume it only if the user approves. */
+  readonly stoppedBy?: "person" | undefined;
   /** The limit that ended the run. */
   readonly limit?: ReachedLimit | undefined;
   /** Text of the agent's last message. */

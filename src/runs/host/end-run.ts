@@ -82,11 +82,14 @@ function resultOf({ services, thread, request }: RunHost, { type: _, ...end }: E
   return { ...total, sessionId: services.sessionId, agentId: thread.agentId, model: request.agent.head.model };
 }
 
-function stoppedEnding({ services: { model, limits } }: RunHost, reason: StopCause): Ending {
-  const atLimit = (cause: string, remedy: string): Ending => ({
+function stoppedEnding({ services: { model, limits } }: RunHost, cause: StopCause): Ending {
+  const message = "The run was stopped. Its work is kept, and it can be resumed.";
+  if (cause === "stopped_by_person") return { reason: "stopped", message, stoppedBy: "person" };
+  const reason = cause;
+  const atLimit = (limit: string, remedy: string): Ending => ({
     reason,
-    message: `${cause} ${remedy}`,
-    limit: { cause },
+    message: `${limit} ${remedy}`,
+    limit: { cause: limit },
   });
   if (reason === "stall") {
     const { provider, model: name } = model.describe();
@@ -94,7 +97,7 @@ function stoppedEnding({ services: { model, limits } }: RunHost, reason: StopCau
     return atLimit(cause, "Resume to continue, or allow more time with subagents.idleSeconds in your settings.");
   }
   if (reason === "timeout") return atLimit("The run reached its time limit.", "Resume the session to continue.");
-  if (reason === "stopped") return { reason, message: "The run was stopped. Its work is kept, and it can be resumed." };
+  if (reason === "stopped") return { reason, message };
   if (reason === "parked")
     return { reason, message: "The session was parked. The run continues when the session is resumed." };
   return { reason, message: "The run was interrupted. Resume the session to continue." };

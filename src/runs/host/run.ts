@@ -2,8 +2,11 @@ import { setMaxListeners } from "node:events";
 import { createChannel } from "../../lib/index.ts";
 import type { LiveEvent, RunId, RunResult, RunUpdate } from "../../protocol/index.ts";
 
-/** Why a run is stopped. A parked run leaves its pending calls open, so that it can continue later. */
-export type StopCause = "interrupted" | "stopped" | "parked" | "timeout" | "stall" | "budget";
+/**
+ * Why a run is stopped. A parked run leaves its pending calls open, so that it can continue later.
+ * `stopped_by_person`: the user, or the program, stopped this agent.
+ */
+export type StopCause = "interrupted" | "stopped" | "stopped_by_person" | "parked" | "timeout" | "stall" | "budget";
 
 /**
  * One activation of an agent: a sequence of updates, and one result. The sequence always ends, and the result always

@@ -42,6 +42,7 @@ import {
   type Subagent,
   type SubagentResult,
 } from "./subagent.ts";
+import { stoppedText } from "./task-text.ts";
 
 export interface DispatcherOptions {
   readonly shared: SharedServices;
@@ -303,10 +304,24 @@ export class Dispatcher implements Retinue {
       return this.rejoin(subagent, terms, caller);
     const parent = this.liveAgent(caller.agentId);
     const { callId, signal } = caller;
-    const refusal = await this.whileResuming(agentId, () =>
-      this.reactivate({ subagent, terms, parent, signal, how: "resumed", resumed: { callId } }),
-    );
+    const refusal = await this.whileResuming(agentId, async () => {
+      // A run that is being stopped records by whom when it ends.
+      await subagent.running?.done;
+      const denied = await this.refusalAfterStop(subagent, caller);
+      return denied ?? this.reactivate({ subagent, terms, parent, signal, how: "resumed", resumed: { callId } });
+    });
     return refusal ?? this.waitFor(subagent, caller);
+  }
+
+  /** Asks whether an agent that the user stopped may be resumed, in every mode. Returns a refusal if it may not. */
+  private async refusalAfterStop(subagent: Subagent, caller: Caller): Promise<Refused | undefined> {
+    if (!this.registry.wasStoppedByPerson(subagent)) return undefined;
+    const { agentId, agentType } = subagent;
+    const { mode, unattended } = this.policyOf(caller.agentId, this.liveAgent(caller.agentId).agent.policy);
+    const reason = `The user stopped ${agentType} ${agentId}, and this call would resume it.`;
+    const concern: Concern = { kind: "call", about: "wake", rule: "stopped agent", reason };
+    const approval = mode === "dontAsk" || unattended ? undefined : await this.askAbout(caller, concern);
+    return approval?.answer === "allow" ? undefined : refuse(stoppedText(agentId, approval));
   }
 
   private async whileResuming<T>(agentId: AgentId, resume: () => Promise<T>): Promise<T | Refused> {

@@ -236,10 +236,17 @@ export class Registry implements RunRegistry {
     return children.flatMap(({ agentId }, index) => (detached[index] ? [agentId] : []));
   }
 
-  async stop(agentId: AgentId): Promise<SubagentResult | undefined> {
+  async stop(agentId: AgentId, cause: StopCause = "stopped"): Promise<SubagentResult | undefined> {
     const running = this.subagents.get(agentId)?.running;
-    running?.run.stop("stopped");
+    running?.run.stop(cause);
     return running?.done;
+  }
+
+  /** Returns whether the user has stopped an agent, or the agent above it that was waiting for it. */
+  wasStoppedByPerson({ end, parent }: Subagent): boolean {
+    if (end?.reason !== "interrupted") return end?.stoppedBy === "person";
+    const above = this.subagents.get(parent.agentId);
+    return above !== undefined && this.wasStoppedByPerson(above);
   }
 
   async cut(runs: readonly RunRef[]): Promise<void> {

@@ -2,10 +2,12 @@ import { boundText, formatCount, formatDuration, matchId, plural } from "../../l
 import {
   type AcceptanceResult,
   type AgentId,
+  type ApprovalAnswer,
   type CommandFact,
   type DeniedFact,
   type EndReason,
   MAIN_AGENT,
+  NO_APPROVER,
   type Outcome,
   outputAddress,
   type RunEnd,
@@ -44,15 +46,17 @@ function earlyEnd(end: RunEnd): string {
 }
 
 /** Returns why a run ended, without advice that only a person can follow. Older transcripts have only the message. */
-function causeOf({ message, limit, reason }: RunEnd): string | undefined {
+function causeOf({ message, limit, reason, stoppedBy }: RunEnd): string | undefined {
+  if (stoppedBy === "person") return "The user stopped this agent. Its work is kept.";
   if (reason === "interrupted" || reason === "stopped") return `The run was ${reason}. Its work is kept.`;
   return limit?.cause ?? message;
 }
 
 /** Says what the parent can do about a run that did not succeed. */
 function advice(run: SubagentResult): string {
-  const { reason } = run.end;
+  const { reason, stoppedBy } = run.end;
   if (reason === "done") return "";
+  if (stoppedBy === "person") return `\n[${withoutStopped}]`;
   const text = reason === "budget" ? budgetAdvice(run) : adviceByReason[reason](resuming(run));
   return `\n[${text}]`;
 }
@@ -90,6 +94,19 @@ function budgetAdvice(run: SubagentResult): string {
   if (limit?.owner === run.agentType)
     return "This is the agent's own budget, so resuming it will not help until the user raises the limit. Use its report, and give what is missing to a new agent as a smaller task, or do it yourself.";
   return "This limit applies to you too, and resuming the agent will not help until the user raises it. Finish with what you have, and say in your answer what is missing.";
+}
+
+const withoutStopped =
+  "Do not resume this agent or give its work to another one, unless the user asks for it. Continue without it, and say so in your answer.";
+
+/** Explains why an agent that the user stopped was not resumed. `approval` is absent if no one was asked. */
+export function stoppedText(agentId: AgentId, approval: ApprovalAnswer | undefined): string {
+  const { by, message = "" } = approval ?? {};
+  const cause =
+    by === undefined || by === NO_APPROVER
+      ? "resuming it requires the user's approval, which no one can give in this run"
+      : "resuming it was not approved";
+  return [`The user stopped agent ${agentId}, and ${cause}.`, message, withoutStopped].filter(Boolean).join(" ");
 }
 
 /** Returns the text for a refused call, which has no agent that could be resumed. */
@@ -251,7 +268,8 @@ function rosterSection(title: string, agents: readonly Subagent[]): string {
 
 function rosterLine({ agentId, agentType, description, name, inBackground, end }: Subagent): string {
   const called = name === undefined ? "" : `, called ${name}`;
-  const how = end === undefined || end.outcome === "succeeded" ? "" : ` (${end.outcome})`;
+  const outcome = end?.stoppedBy === "person" ? "stopped by the user" : end?.outcome;
+  const how = outcome === undefined || outcome === "succeeded" ? "" : ` (${outcome})`;
   const output = inBackground && end === undefined ? ` (output: ${outputAddress(agentId)})` : "";
   return `- ${agentId} (${agentType}${called})${how}: ${description}${output}`;
 }

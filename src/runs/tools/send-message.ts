@@ -70,7 +70,7 @@ async function senderText({ registry }: Dispatcher, sender: AgentId): Promise<st
  * Task apply.
  */
 async function refusalToResume(
-  { agentId, agentType, end }: Subagent,
+  { agentId, agentType }: Subagent,
   dispatcher: Dispatcher,
   context: ToolContext,
 ): Promise<string | undefined> {
@@ -82,13 +82,9 @@ async function refusalToResume(
   const { models } = await dispatcher.wanted({ agentType }, context.agentId, agentId);
   const { effect, rule, scope } = judgeAgent(agentType, caller.agent.policy, models);
   if (effect === "deny") return `Agent ${agentId} can't be resumed: the ${scope} rule ${rule} denies it.`;
-  const remedy = `Use Task with resume: "${agentId}" and subagent_type: "${agentType}"`;
-  if (effect === "ask")
-    return `${ended}: the rule ${rule} requires approval. ${remedy}, so that the user can be asked.`;
-  if (end?.reason !== "stopped") return undefined;
-  const reason = `${agentType} ${agentId} was stopped, and this message would resume it.`;
-  const approval = await dispatcher.askAbout(context, { kind: "call", about: "wake", rule: "stopped agent", reason });
-  return approval?.answer === "allow" ? undefined : `Agent ${agentId} was stopped. ${remedy} to resume it.`;
+  return effect === "ask"
+    ? `${ended}: the rule ${rule} requires approval. Use Task with resume: "${agentId}" and subagent_type: "${agentType}", so that the user can be asked.`
+    : undefined;
 }
 
 async function resume(
