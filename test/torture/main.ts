@@ -16,7 +16,7 @@ import { rateLimit } from "./rate-limit.ts";
 import { remote } from "./remote.ts";
 import { sameBytes } from "./same-bytes.ts";
 import { server } from "./server.ts";
-import { shellFuzz, shellFuzzSandboxed } from "./shell-fuzz.ts";
+import { shellFuzz, shellFuzzRemote, shellFuzzRemoteSandboxed, shellFuzzSandboxed } from "./shell-fuzz.ts";
 import { steering } from "./steering.ts";
 import { streamSplit } from "./stream-split.ts";
 import { swapRace } from "./swap-race.ts";
@@ -49,6 +49,8 @@ const campaigns: Readonly<Record<string, { readonly run: Campaign; readonly coun
   "same-bytes": { run: sameBytes, count: 200 },
   "shell-fuzz": { run: shellFuzz, count: 100_000 },
   "shell-fuzz-sandboxed": { run: shellFuzzSandboxed, count: 100_000 },
+  "shell-fuzz-remote": { run: shellFuzzRemote, count: 100_000 },
+  "shell-fuzz-remote-sandboxed": { run: shellFuzzRemoteSandboxed, count: 100_000 },
   journal: { run: journal, count: 500 },
 };
 

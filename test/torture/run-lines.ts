@@ -3,6 +3,7 @@ import { basename, dirname } from "node:path";
 import { hiddenPredicate } from "../../src/permissions/index.ts";
 import type { Workspace } from "../../src/ports/index.ts";
 import type { Policy } from "../../src/protocol/index.ts";
+import type { RemotePlace } from "./remote-place.ts";
 import { type Stage, secret } from "./shell-stage.ts";
 
 export interface RanLines {
@@ -18,6 +19,8 @@ export interface RunPlace {
   readonly stage: Stage;
   readonly workspace: Workspace;
   readonly policy: Policy;
+  /** Set if the lines are judged and run on a worker elsewhere. */
+  readonly remote?: RemotePlace | undefined;
   /** Whether to run the lines in the read-only profile of Retinue's sandbox instead of in a writable container. */
   readonly sandboxed: boolean;
 }
@@ -30,6 +33,7 @@ export const hasContainer =
 export async function runLines(lines: readonly string[], place: RunPlace): Promise<RanLines> {
   const { stage, workspace, policy, sandboxed } = place;
   if (lines.length === 0) return { count: 0, revealing: [], symptoms: [] };
+  if (place.remote !== undefined) return place.remote.run(lines, policy);
   const hidden = await workspace.findHidden?.(hiddenPredicate(policy, [stage.home]), [stage.root]);
   if (hidden === undefined) throw new Error("The stage has too many files to find those that must be hidden.");
   const directory = sandboxed ? "/tmp" : "/dev/shm";

@@ -5,6 +5,7 @@ import type { Decision, Policy, Rule } from "../../src/protocol/index.ts";
 import { createLocalWorkspace, createSandbox, type Sandbox } from "../../src/workspace/index.ts";
 import { seededRandom } from "../reliability/seeded-random.ts";
 import type { Campaign, CampaignOptions, CampaignReport } from "./campaign.ts";
+import { createRemotePlace } from "./remote-place.ts";
 import { hasContainer, type RunPlace, runLines } from "./run-lines.ts";
 import { createStage, type Stage } from "./shell-stage.ts";
 import { shellString } from "./shell-strings.ts";
@@ -54,19 +55,31 @@ export const shellFuzzSandboxed: Campaign = async (options) => {
   }
 };
 
+/** The same campaign on a worker in another process, whose calls go through a connection. */
+export const shellFuzzRemote: Campaign = async (options) =>
+  hasContainer
+    ? fuzz(options, (stage) => placeElsewhere(stage, false))
+    : skip("they must run in a container, and /usr/bin/bwrap is missing or does not work");
+
+export const shellFuzzRemoteSandboxed: Campaign = (options) => fuzz(options, (stage) => placeElsewhere(stage, true));
+
+async function placeElsewhere(stage: Stage, sandboxed: boolean): Promise<RunPlace> {
+  return { ...placeOf(stage, undefined), sandboxed, remote: await createRemotePlace(stage, { sandboxed }) };
+}
+
 function skip(reason: string): CampaignReport {
   return { passed: 0, run: 0, firstFailure: undefined, work: {}, skipped: [`all lines, because ${reason}`] };
 }
 
-type CreatePlace = (stage: Stage) => RunPlace;
+type CreatePlace = (stage: Stage) => RunPlace | Promise<RunPlace>;
 
 async function fuzz({ seed, count, until }: CampaignOptions, createPlace: CreatePlace): Promise<CampaignReport> {
-  const work = { lines: 0, allowed: 0 };
+  const work = { lines: 0, allowed: 0, executed: 0 };
   const failures: string[] = [];
   let next = 0;
   const worker = async (): Promise<void> => {
     const stage = createStage();
-    const place = createPlace(stage);
+    const place = await createPlace(stage);
     try {
       for (let batch = next++; batch * batchSize < count && performance.now() < until; batch = next++) {
         if (failures.length >= enough) return;
@@ -75,12 +88,14 @@ async function fuzz({ seed, count, until }: CampaignOptions, createPlace: Create
         const lines = Array.from({ length }, () => stage.place(shellString(random)));
         const rules = [...place.policy.rules, ...(batch % 2 === 0 ? [] : gitRules)];
         const { allowed, crashed } = await judgeAll(lines, { ...place, policy: { ...place.policy, rules } });
-        const found = [...crashed, ...(await culprits(allowed, place))];
+        const found = [...crashed, ...(await culprits(allowed, { ...place, policy: { ...place.policy, rules } }))];
+        work.executed += allowed.length;
         work.lines += lines.length;
         work.allowed += allowed.length;
         failures.push(...found.map((what) => `batch ${batch}: ${what}`));
       }
     } finally {
+      await place.remote?.close();
       stage.remove();
     }
   };
@@ -140,7 +155,7 @@ async function judgeAll(lines: readonly string[], place: RunPlace): Promise<Judg
   for (const command of lines) {
     try {
       const decision = await judge(command, place);
-      if (place.sandboxed && (await isWidened(command, place)))
+      if (place.sandboxed && place.remote === undefined && (await isWidened(command, place)))
         crashed.push(`would get write access because a rule allows another command in the same line: ${command}`);
       if (decision.effect !== "allow") continue;
       allowed.push(command);
@@ -152,7 +167,8 @@ async function judgeAll(lines: readonly string[], place: RunPlace): Promise<Judg
   return { allowed, crashed };
 }
 
-async function judge(command: string, { stage, workspace, policy }: RunPlace): Promise<Decision> {
+async function judge(command: string, { stage, workspace, policy, remote }: RunPlace): Promise<Decision> {
+  if (remote !== undefined) return remote.judge(command, policy);
   const call = { toolName: "Bash", input: { command }, policy };
   return (await judgeCall(call, { workspace, homes: [stage.home] })).decision;
 }
