@@ -277,3 +277,23 @@ describe("files in .git that git reads besides its configuration", () => {
     },
   );
 });
+
+describe("a submodule whose own settings start programs", () => {
+  it.each(["", '[submodule "nested"]\n\tpath = nested\n\turl = ./x\n\tfetchRecurseSubmodules = true\n'])(
+    "is not fetched under a wildcard: %j",
+    async (modules) => {
+      git("add", "nested");
+      git("commit", "-qm", "module");
+      if (modules !== "") writeFileSync(join(root, ".gitmodules"), modules);
+      const nested = join(root, "nested");
+      for (const [key, value] of [
+        ["remote.origin.url", join(top, "other.git")],
+        ["remote.origin.uploadpack", join(top, "evil.sh")],
+      ] as const)
+        execFileSync("git", ["-C", nested, "config", key, value]);
+      for (const command of ["git fetch .", "git pull . main"])
+        for (const rule of ["Bash(git:*)", `Bash(${command.split(" ").slice(0, 2).join(" ")}:*)`])
+          expect((await run(command, rule)).hasRun).toBe(false);
+    },
+  );
+});

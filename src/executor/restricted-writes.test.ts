@@ -207,3 +207,32 @@ describe("a recursive copy", () => {
     expect([await run("cp -r in/. out"), contents("out/x")]).toEqual(["ok", "new\n"]);
   });
 });
+
+describe("a directory that would become a git repository", () => {
+  const policy = { mode: "acceptEdits" as const, rules: all };
+
+  it.each([
+    ["Write", { file_path: "sub/HEAD", content: "ref: refs/heads/main" }],
+    ["Write", { file_path: "x.git/config", content: "[core]" }],
+    bash("echo x > sub/HEAD"),
+    bash("cp docs/a.md sub/HEAD"),
+    bash("mkdir sub; cp -r in sub"),
+    bash("mv docs/a.md sub/HEAD"),
+    bash("echo x | tee x.git/config"),
+  ] as const)("needs approval for its files: %s %j", async (...call) => {
+    project.put("in/HEAD", "ref: refs/heads/main");
+    const [result] = await project.run([call], policy);
+    expect(result!.outcome).toBe("denied");
+  });
+
+  it("does not affect revisions and addresses with such names", async () => {
+    createBranches();
+    for (const command of [
+      "git reset HEAD",
+      "git reset -q HEAD docs/a.md",
+      "git remote get-url x.git",
+      "git branch x HEAD",
+    ])
+      expect([command, (await project.run([bash(command)], policy))[0]!.outcome]).not.toEqual([command, "denied"]);
+  });
+});

@@ -162,6 +162,12 @@ const harmlessSettings: ReadonlySet<string> = new Set(
   }).flatMap(([section, keys]) => keys.split(" ").map((key) => `${section}.${key}`)),
 );
 
+/** Returns true if `.gitmodules` overrides the setting with which Retinue keeps git from fetching in submodules. */
+export function mayFetchSubmodules(top: string): boolean {
+  const file = join(top, ".gitmodules");
+  return statAt(file) !== undefined && /fetchrecurse|\\/i.test(readText(file) ?? "\\");
+}
+
 function pathsIn(directory: string): readonly string[] {
   try {
     return readdirSync(directory).map((name) => join(directory, name));

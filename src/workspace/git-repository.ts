@@ -1,7 +1,7 @@
 import { realpathSync } from "node:fs";
 import { isNetworkRepository, isWithin } from "../lib/index.ts";
 import type { GitRepository } from "../protocol/index.ts";
-import { remoteFiles, runningTodo } from "./git-programs.ts";
+import { mayFetchSubmodules, remoteFiles, runningTodo } from "./git-programs.ts";
 import { askGit, type Environment } from "./worktrees/git.ts";
 
 /**
@@ -29,10 +29,11 @@ export async function readGitRepository(
   ]);
   const detour = await findDetour({ directory, root, own, place, placeIn });
   if (detour !== undefined || settings === undefined) return { ...noRemotes, detour: detour ?? UNREADABLE };
-  const [common, , gitDirectory] = place ?? [];
+  const [common, topDirectory, gitDirectory] = place ?? [];
   const named = common && remoteFiles(common)[0];
   if (named) return { ...noRemotes, detour: `git would use the remote that ${named} names` };
-  return { ...remotesIn(settings), todo: gitDirectory && runningTodo(gitDirectory) };
+  const fetchesSubmodules = topDirectory !== undefined && mayFetchSubmodules(topDirectory);
+  return { ...remotesIn(settings), fetchesSubmodules, todo: gitDirectory && runningTodo(gitDirectory) };
 }
 
 /** If a configuration file is a pipe, git waits for a writer. */

@@ -34,6 +34,8 @@ const gitConfiguration = [
   ["safe.bareRepository", "explicit"],
   ["core.fsmonitor", "false"],
   ["log.showSignature", "false"],
+  // A submodule has its own configuration, which may name programs.
+  ["fetch.recurseSubmodules", "false"],
   ["core.editor", editor],
   ["sequence.editor", editor],
 ] as const;

@@ -111,7 +111,9 @@ export async function createRemotePlace(stage: Stage, { sandboxed }: { sandboxed
 /** A container in which only these directories are writable. It shares the network, because the worker needs the server. */
 function container(writable: readonly string[], bundle: string): readonly string[] {
   const system = ["--ro-bind", "/", "/", "--dev", "/dev", "--proc", "/proc", "--tmpfs", "/tmp"];
-  const own = ["--ro-bind", bundle, bundle, ...writable.flatMap((path) => ["--bind", path, path])];
+  const repository = join(import.meta.dirname, "../..");
+  const read = [repository, bundle].flatMap((path) => ["--ro-bind", path, path]);
+  const own = [...read, ...writable.flatMap((path) => ["--bind", path, path])];
   return ["/usr/bin/bwrap", ...system, ...own, "--unshare-pid", "--unshare-ipc", "--die-with-parent", "--"];
 }
 

@@ -3,7 +3,7 @@ import type { Policy, ResolvedPath } from "../../protocol/index.ts";
 import { type CompiledPolicy, type CompiledRule, compilePolicy, coversWhole } from "../rules/compile-policy.ts";
 import { parseRule } from "../rules/parse-rule.ts";
 import { foldCase, type PathMatcher } from "../rules/path-pattern.ts";
-import { holdsInstructions, protectedPart } from "../rules/protected-path.ts";
+import { holdsInstructions, protectedPart, repositoryPart } from "../rules/protected-path.ts";
 import { lastMatch, weighRules } from "../rules/weigh-rules.ts";
 import {
   type AccessRequest,
@@ -61,7 +61,7 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
   }
   // Tools replace a file, which changes it under one name. Commands change it under all of them.
   const changed = [resolved.real, resolved.absolute, ...(toolName === "Bash" ? aliases : [])];
-  const part = access.kind === "write" ? protectedIn(changed, compiled.policy.workspaceRoots) : undefined;
+  const part = access.kind === "write" ? protectedIn(changed, compiled.policy.workspaceRoots, use) : undefined;
   if (part === undefined) {
     return verdict === undefined ? baseRule(access, resolved, compiled) : byVerdict(verdict, what);
   }
@@ -198,9 +198,15 @@ const trusted: ReadonlySet<string> = new Set(["user", "flag", "managed", "sessio
 
 const verbs = { read: "reading", write: "writing", search: "searching" };
 
-function protectedIn(paths: readonly string[], roots: readonly string[]): string | undefined {
+function protectedIn(
+  paths: readonly string[],
+  roots: readonly string[],
+  use: AccessRequest["use"],
+): string | undefined {
   for (const path of paths) {
-    const part = protectedPart(belowRoot(path, roots));
+    const below = belowRoot(path, roots);
+    // Words such as HEAD and `https://host/name.git` are seldom files.
+    const part = protectedPart(below) ?? (use === "unknown" ? undefined : repositoryPart(below));
     if (part !== undefined) return part;
   }
   return undefined;

@@ -19,7 +19,7 @@ import {
   type PathMatcher,
   type PathPatternOptions,
 } from "./path-pattern.ts";
-import { protectedPart } from "./protected-path.ts";
+import { protectedPart, repositoryPart } from "./protected-path.ts";
 
 export interface CompiledLayer {
   readonly layer: PolicyLayer;
@@ -228,7 +228,8 @@ function compileTarget(
     case "path": {
       const { pattern, touches } = target;
       const matches = isGlob ? compilePathGlob(pattern, options) : compilePathPattern(pattern, options);
-      const namesProtected = protectedPart(literalNames(pattern).join("/")) !== undefined;
+      const named = literalNames(pattern).join("/");
+      const namesProtected = (protectedPart(named) ?? repositoryPart(named)) !== undefined;
       return { kind: "path", touches, matches, namesProtected };
     }
     case "agent": {

@@ -22,15 +22,17 @@ export function gitHazard(
   for (const directory of command.directories ?? ["?"]) {
     const repository = repositories.get(directory);
     if (repository === undefined) return "only the shell knows in which directory git would run";
-    const hazard = repository.detour ?? rebaseHazard(command, repository) ?? remoteHazard(command, wild, repository);
+    const hazard = repository.detour ?? otherHazard(command, repository) ?? remoteHazard(command, wild, repository);
     if (hazard !== undefined) return hazard;
   }
   return undefined;
 }
 
-function rebaseHazard(command: SimpleCommand, { todo }: GitRepository): string | undefined {
-  if (todo === undefined || gitSubcommand(command)?.name !== "rebase") return undefined;
-  return `an unfinished rebase would run the commands in ${todo}`;
+function otherHazard(command: SimpleCommand, { todo, fetchesSubmodules }: GitRepository): string | undefined {
+  const name = gitSubcommand(command)?.name ?? "";
+  if (fetchesSubmodules && /^(fetch|pull)$/.test(name))
+    return ".gitmodules makes git fetch in submodules, which have their own settings";
+  return todo && name === "rebase" ? `an unfinished rebase would run the commands in ${todo}` : undefined;
 }
 
 function remoteHazard(

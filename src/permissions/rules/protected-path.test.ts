@@ -1,5 +1,5 @@
 import { describe, expect, it } from "vitest";
-import { protectedPart } from "./protected-path.ts";
+import { protectedPart, repositoryPart } from "./protected-path.ts";
 
 describe("protected files", () => {
   it.each([
@@ -132,3 +132,12 @@ describe("protected files", () => {
     expect(protectedPart(path)).toBeUndefined();
   });
 });
+
+it.each(["sub/HEAD", "HEAD", "a.git/config", "a/b.GIT/hooks/pre-commit", "sub/head", "x.git"])(
+  "%s can make a directory a repository",
+  (path) => expect(repositoryPart(path)).toBeDefined(),
+);
+
+it.each(["HEAD/x", "head.ts", "a.gitx/config", "sub/config"])("%s can't make a directory a repository", (path) =>
+  expect(repositoryPart(path)).toBeUndefined(),
+);

@@ -22,6 +22,18 @@ export function protectedPart(path: string): string | undefined {
 }
 
 /**
+ * Returns the part of a path that can make a directory with any name a git repository, whose programs run as soon as a
+ * shell enters it.
+ */
+export function repositoryPart(path: string): string | undefined {
+  const names = splitPath(path);
+  return names.find((name, index) => {
+    const folded = foldName(name);
+    return folded.endsWith(".git") || (folded === "head" && index === names.length - 1);
+  });
+}
+
+/**
  * Returns true if agents follow what the file says without being told to read it. The file changes nothing by itself, so
  * it is not protected, but accepting edits does not mean accepting new instructions.
  */

@@ -8,6 +8,8 @@ export interface GitRepository {
   readonly localRemotes: readonly string[];
   /** Names or addresses of remotes that git may use if a command names none. */
   readonly usualRemotes: readonly string[];
+  /** True if `.gitmodules` makes git fetch in submodules, too. */
+  readonly fetchesSubmodules?: boolean | undefined;
   /** A file with the commands that an unfinished rebase would run when it is continued. */
   readonly todo?: string | undefined;
 }

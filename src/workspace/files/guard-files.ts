@@ -111,17 +111,15 @@ function changeOf(path: string, before: Noted | undefined, after: Noted | undefi
 }
 
 /** Directories that contain files which matter, although not all of their files do. */
-const parents: ReadonlySet<string> = new Set([".github", ".gitea", ".forgejo", ".config"]);
+const parents: ReadonlySet<string> = new Set([".github", ".gitea", ".forgejo", ".config", "gradle", "mise", "tools"]);
 
 /** Subdirectories to look into. */
 const below: ReadonlySet<string> = new Set(
-  "agents skills commands hooks rules prompts instructions workflows actions git fish mise".split(" "),
+  "agents skills commands hooks rules prompts instructions workflows actions git fish mise wrapper".split(" "),
 );
 
 /** Directories that version control and package managers change all the time. */
-const unwatched: ReadonlySet<string> = new Set(
-  ".git .hg .jj .sl .yarn .cargo .mvn .bundle .direnv .mise retinue-code-cache".split(" "),
-);
+const unwatched: ReadonlySet<string> = new Set(".git .hg .jj .sl .yarn retinue-code-cache".split(" "));
 
 /** Files that Retinue itself changes if its state directory is in the workspace. */
 const ownState = /^\.retinue\/(?!(settings(\.local)?\.json|permissions\.jsonc|trust\.json|[^/]+\/.*)$)/;
@@ -140,8 +138,9 @@ function pathsIn(root: string, matters: (path: string) => boolean): readonly str
     const top = join(root, name);
     // The directory itself may be a symlink.
     found.push(top);
+    const levels = parents.has(name) || name === ".retinue" ? 0 : 1;
     for (const each of someOf(namesIn(top)))
-      found.push(...someOf(filesIn(join(top, each), below.has(each) ? MOST_LEVELS : 0)));
+      found.push(...someOf(filesIn(join(top, each), below.has(each) ? MOST_LEVELS : levels)));
   }
   const isRelevant = (path: string): boolean => {
     if (!path.startsWith(`${root}/`) || /^\/\.git(\/|$)/.test(path.slice(root.length))) return true;
