@@ -5,7 +5,7 @@
 export { dropsDontAsk, stricter } from "./policy/modes.ts";
 export { narrowTo, recordPolicy } from "./policy/recorded-policy.ts";
 export { compactionPrompt } from "./prompt/compose-prompt.ts";
-export { MAIN_TYPE, mainAgent } from "./prompt/main-agent.ts";
+export { coordinatorPrompt, coordinatorRole, MAIN_TYPE, mainAgent } from "./prompt/main-agent.ts";
 export { type ForkedAgent, type ForkRequest, forkAgent } from "./resolve/fork-agent.ts";
 export { chooseEffort } from "./resolve/model-parameters.ts";
 export type { AgentOptions, AgentRequest, AgentResolution, ResolvedAgent } from "./resolve/resolution.ts";

@@ -127,7 +127,7 @@ const adviceFor: Readonly<Record<Wait, string>> = {
   agent:
     "To wait for an agent, call TaskOutput with block set to true; you are also notified when it finishes. Until then, work on something else.",
   shell:
-    "To wait for a background shell, work on something else first, or run one command that sleeps longer before you check again.",
+    "To wait for a background shell, call BashOutput with a longer timeout (up to 600000 ms), or work on something else first.",
   command:
     "To wait for a condition, sleep longer in one command that checks it, for example `until grep -q done build.log; do sleep 5; done`, with a timeout of up to 600000 ms.",
 };

@@ -9,7 +9,7 @@ export { createBudget } from "./budget/create-budget.ts";
 export { spendingIn, sumSpending } from "./budget/spending.ts";
 export { withKeptHead } from "./head/kept-head.ts";
 export { sessionCreated } from "./host/begin-run.ts";
-export { clockLimits, connectionSilenceMs } from "./host/clock-limits.ts";
+export { clockLimits, connectionSilenceMs, foregroundMs } from "./host/clock-limits.ts";
 export type { OutputCheck } from "./host/output-check.ts";
 export { planEvents } from "./host/plan-mode.ts";
 export { createRun, type Run, type RunOutlet, type StopCause } from "./host/run.ts";

@@ -75,7 +75,7 @@ describe("Explore", () => {
       steps: [{ calls: [{ name: "LS", input: { path: "src" } }] }, { text: "Two files." }],
     });
     const reminder =
-      "You are read-only: you can't change files or run commands. Report what you found, with path:line.";
+      "You are read-only: you can't change files or run commands. Answer the whole task, and give path:line for everything that you report.";
     for (const request of requests) expect(lastWords(request).endsWith(runtimeText(reminder))).toBe(true);
     expect(requests[1]?.slice(0, 1)).toEqual(requests[0]);
   });

@@ -68,6 +68,6 @@ describe("Plan", () => {
       steps: [{ calls: [{ name: "Glob", input: { pattern: "**/*.ts" } }] }, { text: "A plan." }],
     });
     expect(requests).toHaveLength(2);
-    for (const request of requests) expect(lastWords(request)).toContain("Your result is the plan");
+    for (const request of requests) expect(lastWords(request)).toContain("Base every step of the plan on code");
   });
 });

@@ -22,7 +22,7 @@ const times = (text: string, sentence: string): number => text.split(sentence).l
 
 describe("a budget", () => {
   it("is reported once on standard error when 80% of it is used", async () => {
-    const first = { inputTokens: 80_500, outputTokens: 10 };
+    const first = { inputTokens: 161_000, outputTokens: 10 };
     const rest = { inputTokens: 10, outputTokens: 10 };
     const server = await serve(
       asking(
@@ -34,10 +34,10 @@ describe("a budget", () => {
         [{ reply: { content: "Seen.", usage: first } }],
       ),
     );
-    const run = await retinue(["-p", "MAIN: go", "--max-tokens", "100000"], { ...createPlace(), server });
+    const run = await retinue(["-p", "MAIN: go", "--max-tokens", "200000"], { ...createPlace(), server });
     expect(run.code).toBe(0);
     const [line = "", ...others] = run.stderr.trimEnd().split("\n");
-    expect(line).toMatch(/^retinue: The session has used [\d,]+ tokens, 8\d% of its limit of 100,000 tokens\./);
+    expect(line).toMatch(/^retinue: The session has used [\d,]+ tokens, 8\d% of its limit of 200,000 tokens\./);
     expect(line).toContain("--max-tokens");
     expect(others).toEqual([]);
   });

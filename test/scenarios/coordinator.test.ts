@@ -59,7 +59,11 @@ it("the session's rules apply to a coordinator's agents, whose acceptance checks
 
 it("a coordinator is told its role", async () => {
   const { heads } = await coordinate({ MAIN: [{ text: "ok" }] });
-  expect(heads.get("MAIN")?.system).toContain("You are a coordinator");
+  expect(heads.get("MAIN")?.system).toContain("You are a coordinator.");
+  // It has no tools to follow other advice with.
+  expect(heads.get("MAIN")?.system).not.toMatch(/Read code|Run the tests/);
+  const { heads: others } = await coordinate({ MAIN: [{ text: "ok" }] }, { systemPrompt: "You sell things." });
+  expect(others.get("MAIN")?.system).toMatch(/^You sell things\.\n\nYou are a coordinator\./);
 });
 
 it.each([{ disallowedTools: ["Task"] }, { settings: { subagents: { maxDepth: 0 } } }])(

@@ -36,14 +36,18 @@ describe("a response that the budget shortens", () => {
   it("is announced to the model, which is also told if the response was cut off", async () => {
     const { server, result } = await talk(
       [
-        { content: [{ tool: "LS", input: { path: "." } }], usage: { ...usage, outputTokens: 2_900 } },
-        { content: "I was going to say", stopReason: "max_tokens", usage: { ...usage, outputTokens: 300 } },
+        { content: [{ tool: "LS", input: { path: "." } }], usage: { ...usage, outputTokens: 4_000 } },
+        {
+          content: "I was going to say",
+          stopReason: "max_tokens",
+          usage: { ...usage, inputTokens: 50, outputTokens: 50 },
+        },
         { content: "In short: done.", usage: { ...usage, outputTokens: 10 } },
       ],
-      { settings: { budget: { tokens: 10_800 } } },
+      { settings: { budget: { tokens: 12_000 } } },
     );
     const [first, second, third] = server.requests;
-    expect(maxTokensOf(first as never)).toBeLessThan(10_800);
+    expect(maxTokensOf(first as never)).toBeLessThan(12_000);
     expect(maxTokensOf(second as never)).toBeLessThan(4_096);
     expect(second?.rawBody.toString()).toMatch(
       /The budget is almost used up: this response can have at most \d+ tokens\. Give your result now\./,

@@ -9,7 +9,6 @@ import type {
 } from "../../protocol/index.ts";
 import { dropsDontAsk, narrowMode, stricter } from "../policy/modes.ts";
 import { narrowTo } from "../policy/recorded-policy.ts";
-import { withWorkingGuide } from "../prompt/working-guide.ts";
 import { selectTools } from "../tools/select-tools.ts";
 import { missingTools, type Tier, withholdTools } from "../tools/tiers.ts";
 import { unknownModelNotice } from "./model-parameters.ts";
@@ -41,12 +40,13 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
     absentTools: [...absentTools, ...withheld.map(({ tool, why }) => ({ name: tool, reason: `${why}.` }))],
     rules: parentPolicy.rules,
     layers: parentPolicy.layers,
-    prompt: `${request.prompt.trim()}\n\n${REPORTING}`,
     readableRoots: [...parentPolicy.readableRoots, ...request.readableRoots],
   };
   const selected = selectTools(narrowed, { ...mode, named: request.tier.named });
   if (!selected.ok) return selected;
-  const { agent, report, notices } = assembleAgent(narrowed, { ...mode, ...selected });
+  const canAsk = selected.resolved.report.resolvedTools.includes("AskUserQuestion");
+  const prompt = `${request.prompt.trim()}\n\n${REPORTING}${canAsk ? "" : ` ${NO_QUESTIONS}`}`;
+  const { agent, report, notices } = assembleAgent({ ...narrowed, prompt }, { ...mode, ...selected });
   const declared = tools.map(({ name }) => name);
   const missing = missingTools(definition, {
     declared,
@@ -57,19 +57,20 @@ export function resolveSubagent(request: SubagentRequest): AgentResolution {
   });
   const fresh = denyDelegation(inheritUnattended(agent.policy, parentPolicy));
   const policy = before === undefined ? fresh : narrowTo(fresh, before);
-  const head = withWorkingGuide(agent.head, request.model.cacheMinimumTokens);
   const unknownModel = unknownModelNotice(request);
   return {
     ok: true,
-    agent: { ...agent, head, policy, backgroundPool: backgroundPool(policy.pool, { granted, request }) },
+    agent: { ...agent, policy, backgroundPool: backgroundPool(policy.pool, { granted, request }) },
     report: { ...report, withheld: missing },
     notices: unknownModel === undefined ? notices : [...notices, unknownModel],
   };
 }
 
 /** Appended to the prompt of every subagent. */
-const REPORTING =
-  "You work for an agent that gets only your last message: a short, complete report. No one can answer questions: decide yourself, and say what you assumed.";
+const REPORTING = "You work for an agent that gets only your last message: a short, complete report.";
+
+/** Appended to the prompt of a subagent that can't ask the user. */
+const NO_QUESTIONS = "No one can answer questions: decide yourself, and say what you assumed.";
 
 /**
  * Decides whether rules allow delegating to an agent of this type, regardless of the mode and of any approver. `models`

@@ -1,4 +1,4 @@
-import { mainAgent, type ResolvedAgent, resolveAgent } from "../../agents/index.ts";
+import { coordinatorPrompt, coordinatorRole, mainAgent, type ResolvedAgent, resolveAgent } from "../../agents/index.ts";
 import { UserError } from "../../lib/index.ts";
 import type { McpConnection } from "../../ports/index.ts";
 import {
@@ -103,9 +103,13 @@ function resolveMain(options: SessionOptions, parts: MainAgentParts) {
   });
 }
 
-function mainPrompt({ systemPrompt }: SessionOptions, { prompt = mainAgent.prompt }: LoadedMainAgent): string {
-  if (systemPrompt === undefined || typeof systemPrompt === "string") return systemPrompt ?? prompt;
-  return `${prompt.trimEnd()}\n\n${systemPrompt.append}`;
+function mainPrompt(options: SessionOptions, main: LoadedMainAgent): string {
+  const { systemPrompt, coordinator } = options;
+  const given = typeof systemPrompt === "string" ? systemPrompt : main.prompt;
+  const own = coordinator ? coordinatorPrompt : mainAgent.prompt;
+  const role = coordinator && given !== undefined ? coordinatorRole : undefined;
+  const added = typeof systemPrompt === "object" ? systemPrompt.append : undefined;
+  return [(given ?? own).trimEnd(), role, added].filter((text) => text !== undefined).join("\n\n");
 }
 
 const delegationTools: ReadonlySet<string> = new Set(["Task", "TaskOutput", "TaskStop", "SendMessage"]);
@@ -125,14 +129,11 @@ function coordinatorOf(agent: ResolvedAgent): ResolvedAgent {
   const tools = head.tools.filter(({ name }) => pool.includes(name));
   return {
     ...agent,
-    head: { ...head, tools, system: `${head.system}\n\n${coordinatorPrompt}` },
+    head: { ...head, tools },
     policy: { ...policy, pool },
     childPolicy: policy,
   };
 }
-
-const coordinatorPrompt =
-  "You are a coordinator: your only tools are those that delegate to agents. Divide the request into tasks that agents can do without knowing this conversation, start independent tasks in parallel, check the reports against each other, delegate again to fill gaps, and write the answer yourself.";
 
 /** Warns that a resumed session uses a different model, which has other prices and no cached prefix. */
 function modelChangeNotices(before: Head | undefined, now: Head): readonly string[] {

@@ -8,7 +8,7 @@ import {
   type Settings,
   type ToolDeclaration,
 } from "../../protocol/index.ts";
-import { delegationSpecs, offeredAgents } from "../../runs/index.ts";
+import { delegationSpecs, foregroundMs, offeredAgents } from "../../runs/index.ts";
 import { isBackgroundOff } from "../../settings/index.ts";
 import type { LoadedAgents } from "../agents/available-agents.ts";
 import type { SessionContext } from "../opening/session-context.ts";
@@ -36,6 +36,9 @@ export function offerDelegation(options: DelegationOptions): readonly ToolSpec[]
     parallel: subagents.parallel !== false,
     forks,
     interactive,
+    questions: subagents.allowQuestions === "foreground",
+    nested: (subagents.maxDepth ?? 1) > 1,
+    foregroundMs: foregroundMs(context.settings),
   });
 }
 

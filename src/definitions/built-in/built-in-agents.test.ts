@@ -49,7 +49,9 @@ describe("built-in agents", () => {
   it("match the specification", () => {
     expect(named("Explore").definition).toMatchObject({ model: "small", omitProjectContext: true });
     expect(named("Explore").definition.criticalReminder).toContain("read-only");
-    expect(named("Plan").definition).toMatchObject({ model: "inherit", omitProjectContext: true });
+    expect(named("Plan").definition).toMatchObject({ model: "inherit" });
+    // The plan must follow the project's instructions.
+    expect(named("Plan").definition).not.toHaveProperty("omitProjectContext");
     expect(named("Bash").definition.model).toBe("inherit");
     expect(named("statusline-setup").definition).toMatchObject({ model: "medium", color: "orange" });
     expect(named("retinue-guide").definition).toMatchObject({ model: "small", permissionMode: "dontAsk" });

@@ -27,10 +27,10 @@ export const generalPurpose: BuiltInAgent = {
   prompt:
     () => `You are a software engineer who works on one task in the user's repository. Do the whole task that you were given, and nothing else.
 
-- Find out what you need before you act: search widely if you do not know where something is, and read code before you change it.
-- Follow the conventions of the project, and prefer changing existing files to adding new ones.
+- Find out what you need before you act: search widely if you do not know where something is, read code and its callers before you change it, and make a bug happen before you fix it.
+- Follow the conventions of the project, and prefer changing existing files to adding new ones. Leave changes that are not yours as they are.
 - Put independent tool calls into one turn, so that they run in parallel.
-- Verify what you did by running it: tests, the type checker or the program itself. If something fails, find the cause.
+- Verify what you did by running it: tests, the type checker or the program itself. If something fails, find the cause. If the same approach fails twice, question your assumptions.
 - Do not commit, push or delete anything unless the task says so.`,
 };
 
@@ -47,7 +47,7 @@ export const explore: BuiltInAgent = {
     model: "small",
     omitProjectContext: true,
     criticalReminder:
-      "You are read-only: you can't change files or run commands. Report what you found, with path:line.",
+      "You are read-only: you can't change files or run commands. Answer the whole task, and give path:line for everything that you report.",
   },
   aliases: ["explore"],
   prompt:
@@ -77,8 +77,8 @@ const plan: BuiltInAgent = {
       "Designs a change without making it, and reports the steps, the risks and the key files. Use it when a change affects several files or could be made in several ways.",
     tools: readOnlyTools,
     model: "inherit",
-    omitProjectContext: true,
-    criticalReminder: "You are read-only: you can't change files or run commands. Your result is the plan.",
+    criticalReminder:
+      "You are read-only: you can't change files or run commands. Base every step of the plan on code that you have read.",
   },
   aliases: [],
   prompt:

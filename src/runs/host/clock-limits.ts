@@ -1,3 +1,4 @@
+import { plural } from "../../lib/index.ts";
 import type { AgentDefinition, Settings } from "../../protocol/index.ts";
 
 export interface ClockLimits {
@@ -31,14 +32,26 @@ export interface ClockLimitsInput {
  * have a limit.
  */
 export function clockLimits({ definition, settings, background, isMain, mayDetach }: ClockLimitsInput): ClockLimits {
-  const { timeoutSeconds } = settings.subagents ?? {};
   const idleMs = silenceMs(settings);
   const { waitSeconds } = settings.background ?? {};
   const waiting = isMain && waitSeconds !== undefined ? { waitMs: waitSeconds * 1_000 } : {};
   if (definition.timeoutMs !== undefined) return { idleMs, wallMs: definition.timeoutMs, ...waiting };
-  if (background || isMain || timeoutSeconds === 0) return { idleMs, ...waiting };
-  const wallMs = timeoutSeconds === undefined ? FIVE_MINUTES : timeoutSeconds * 1_000;
+  const wallMs = foregroundMs(settings);
+  if (background || isMain || wallMs === undefined) return { idleMs, ...waiting };
   return { idleMs, wallMs, atWall: mayDetach ? "background" : "unless-background" };
+}
+
+/** Returns the limit on the active time of agents that are waited for, unless their definition sets one. */
+export function foregroundMs({ subagents: { timeoutSeconds } = {} }: Pick<Settings, "subagents">): number | undefined {
+  if (timeoutSeconds === undefined) return FIVE_MINUTES;
+  return timeoutSeconds === 0 ? undefined : timeoutSeconds * 1_000;
+}
+
+/** Formats a time limit for a model: `about 5 minutes`. */
+export function formatMinutes(milliseconds: number): string {
+  const minutes = milliseconds / ONE_MINUTE;
+  if (minutes < 2) return `about ${plural(Math.round(milliseconds / 1_000), "second")}`;
+  return `about ${plural(Math.round(minutes), "minute")}`;
 }
 
 /** Returns how long a model may go without sending output before its run ends. */

@@ -6,6 +6,7 @@ import {
   runtimeText,
   type ToldEnvironment,
 } from "../../protocol/index.ts";
+import { type ClockLimits, formatMinutes } from "./clock-limits.ts";
 import { currentPolicy } from "./plan-mode.ts";
 import type { RunHost } from "./run-host.ts";
 
@@ -59,8 +60,17 @@ async function describeAll(host: RunHost, now: ToldEnvironment, facts: Environme
     `Model: ${now.model}`,
     `Permission mode: ${modeText(now)}`,
     ...(commands === undefined ? [] : [`Commands: ${commands}`]),
+    ...timeLines(host.services.limits),
   ];
   return lines.join("\n");
+}
+
+/** Tells an agent how much time it has. Time during which it waits for approval does not count. */
+function timeLines({ wallMs, atWall }: ClockLimits): readonly string[] {
+  if (wallMs === undefined) return [];
+  const time = `Time limit: ${formatMinutes(wallMs)} of active time.`;
+  if (atWall === "background") return [`${time} Then you continue in the background, and your parent stops waiting.`];
+  return [`${time} Then this run ends, so report before that, and say what is left to do.`];
 }
 
 /** Tools that work in the agent's directory, or that start agents that may do so. */

@@ -6,6 +6,7 @@ import {
   type CommandFact,
   type DeniedFact,
   type EndReason,
+  type KeptWorktree,
   MAIN_AGENT,
   NO_APPROVER,
   type Outcome,
@@ -164,7 +165,14 @@ function trailer({ agentType, worktree, end }: SubagentResult): string {
     ...(facts.unreturned ? [`subagents that did not report to it: ${ids(facts.unreturned)}`] : []),
     ...(worktree ? [`worktree: ${worktree.path}, branch ${worktree.branch} (${escapeTags(worktree.changes)})`] : []),
   ];
-  return `[${parts.join("; ")}]${acceptance ? `\n${acceptanceText(acceptance)}` : ""}`;
+  const checked = acceptance ? `\n${acceptanceText(acceptance)}` : "";
+  return `[${parts.join("; ")}]${checked}${worktree ? `\n${mergeText(worktree)}` : ""}`;
+}
+
+function mergeText({ branch, changes }: KeptWorktree): string {
+  const place = "Leave the worktree in place; the user removes it.";
+  if (!/\bcommits?\b/.test(changes)) return `[The agent has committed nothing. ${place}]`;
+  return `[To apply the agent's commits to your files without committing, run \`git diff --binary HEAD...${branch} | git apply\` in the root of the repository. If this fails, it has changed nothing: read the agent's changes in its worktree and make them yourself. If you resume the agent, apply only its new commits afterwards: \`git diff --binary LAST..${branch} | git apply\`, where LAST is the last commit that you applied. ${place}]`;
 }
 
 export function totalsOf({ usage, facts }: Pick<RunEnd, "usage" | "facts">): { calls: number; tokens: number } {

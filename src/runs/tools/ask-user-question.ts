@@ -24,6 +24,7 @@ export const askUserQuestionSpec: ToolSpec = {
           type: "array",
           minItems: 1,
           maxItems: 4,
+          description: "The questions.",
           items: {
             type: "object",
             properties: {
@@ -33,6 +34,7 @@ export const askUserQuestionSpec: ToolSpec = {
                 type: "array",
                 minItems: 2,
                 maxItems: 4,
+                description: "The choices.",
                 items: {
                   type: "object",
                   properties: {

@@ -13,8 +13,8 @@ export const sendMessageSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        to: { type: "string", description: "Id or name." },
-        message: { type: "string", minLength: 1 },
+        to: { type: "string", description: "Id or name of the agent." },
+        message: { type: "string", minLength: 1, description: "What to tell it." },
       },
       required: ["to", "message"],
     },

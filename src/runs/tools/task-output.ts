@@ -15,13 +15,13 @@ export const taskOutputSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        task_id: { type: "string", description: "Id or name." },
-        block: { type: "boolean" },
+        task_id: { type: "string", description: "Id or name of the agent." },
+        block: { type: "boolean", description: "Wait until the agent ends. Default: false." },
         timeout: {
           type: "integer",
           minimum: 0,
           maximum: 600_000,
-          description: "How long to block, in milliseconds. Default 30000.",
+          description: "How long to block, in milliseconds. Default: 30000.",
         },
         offset: { type: "integer", minimum: 0, description: "Character at which to continue a long report." },
       },

@@ -2,6 +2,7 @@ import type { DelegationList } from "../../definitions/index.ts";
 import { isRecord, stripControls } from "../../lib/index.ts";
 import type { ToolSpec } from "../../ports/index.ts";
 import { FORK_TYPE, type JsonObject, type JsonSchema } from "../../protocol/index.ts";
+import { formatMinutes } from "../host/clock-limits.ts";
 import type { ForkBounds, SpawnRequest } from "../subagents/subagent.ts";
 
 export interface DelegationOffer {
@@ -14,6 +15,12 @@ export interface DelegationOffer {
   readonly forks?: boolean;
   /** Whether a user is present, in which case forks work in the background. */
   readonly interactive?: boolean;
+  /** Whether agents that are waited for can ask the user questions. */
+  readonly questions?: boolean;
+  /** Whether subagents can start agents. */
+  readonly nested?: boolean;
+  /** Limit on the active time of agents that are waited for. */
+  readonly foregroundMs?: number | undefined;
 }
 
 export function taskSpec(offer: DelegationOffer): ToolSpec {
@@ -27,11 +34,11 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
         type: "object",
         properties: {
           description: { type: "string", description: "The task in 3 to 5 words." },
-          prompt: { type: "string" },
+          prompt: { type: "string", description: aboutPrompt },
           subagent_type: {
             type: "string",
             ...(list.complete && names.length > 0 ? { enum: names } : {}),
-            ...(forks ? {} : { description: "Required, except with resume." }),
+            description: forks ? "Agent to start." : "Agent to start. Required, except with resume.",
           },
           model: {
             type: "string",
@@ -40,7 +47,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
           },
           resume: {
             type: "string",
-            description: `Id or name of an agent that has ended. It continues with its context, so the prompt says only what is new, and subagent_type can be left out. It keeps its worktree. You wait for its new report${background ? ", unless you set run_in_background" : ""}.`,
+            description: `Id or name of an agent that has ended. It continues with its context, so the prompt says only what is new. It keeps its worktree. You wait for its new report${background ? ", unless you set run_in_background" : ""}.`,
           },
           ...(background ? backgroundProperties : {}),
           max_turns: {
@@ -52,12 +59,12 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own worktree of the git repository, so that agents can edit the same files in parallel. The worktree contains the last commit, without your uncommitted changes and without files that git ignores. If the agent needs your changes, do not use isolation; if it needs ignored files such as node_modules, tell it to link yours and not to commit the link. The agent starts in the same subdirectory as you. In the prompt, use relative paths, because absolute ones lead to your files, and tell the agent to commit. Its report then names its branch and its directory. To apply its commits to your files without committing, run `git diff --binary HEAD...BRANCH | git apply` in the root of the repository. If this fails, it has changed nothing: read the agent's changes in its directory and make them yourself. After a resume, apply only the new commits: `git diff --binary LAST..BRANCH | git apply`, where LAST is the last commit that you applied. Leave the worktree in place; the user removes it.",
+              "Let the agent work in its own worktree of the git repository, so that agents can edit the same files in parallel. The worktree contains the last commit, without your uncommitted changes and without files that git ignores. If the agent needs your changes, do not use isolation; if it needs ignored files such as node_modules, tell it to link yours and not to commit the link. In the prompt, use relative paths, because absolute ones lead to your files, and tell the agent to commit. Its report says how to apply its commits.",
           },
           acceptance: {
             type: "string",
             description:
-              "Shell command that Retinue runs in the agent's directory when the agent reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more attempt. The report says whether the command passed in the end. Set it when a test can decide whether the work is done, and again when you resume the agent.",
+              "Shell command that Retinue runs in the agent's directory when the agent reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more attempt. The report says whether the command passed. Set it when a test can decide whether the work is done, and again when you resume the agent.",
           },
           output_schema: { type: "object", description: "JSON Schema of the report." },
           ...(forks ? forkProperties : {}),
@@ -71,18 +78,23 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
 }
 
 const backgroundProperties = {
-  run_in_background: { type: "boolean" },
+  run_in_background: { type: "boolean", description: "Do not wait for the report. Default: false." },
   name: { type: "string", description: "A name by which SendMessage, TaskOutput, TaskStop and resume find the agent." },
 };
 
-function describeTask({ list, background, parallel, forks, interactive }: DelegationOffer): string {
+const aboutPrompt =
+  "What to do: the goal, the paths and facts you know, whether the agent may change files, and what to report. Example: `npm test` fails in src/cart/total.test.ts:41 since commit 3f2a1c. Find the cause. Change no files. Report the cause as path:line, how you know, and the smallest fix.";
+
+function describeTask(offer: DelegationOffer): string {
+  const { list, background, parallel, forks, interactive } = offer;
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
     "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do small tasks yourself, such as a fix in a file that you know or a search that takes a few calls, unless the output is very long.",
-    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation. In its prompt, give the goal, the paths and facts you know, whether it may change files, and what to report. Settle open questions first, because subagents usually can't ask the user. The agent's calls need the same approvals as yours, even in the background.`,
+    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation, so its prompt must say everything. Settle open questions first: ${aboutQuestions(offer)} The agent's calls need the same approvals as yours, even in the background.`,
+    ...timeNotes(offer),
     ...(parallel
       ? [
-          "Several calls in one turn run in parallel; you continue when all of them have ended, with the results in the order of the calls. Do not let two agents edit the same files, unless each has isolation, and do not edit files that a running agent is working on.",
+          "Several calls in one turn run in parallel; you continue when all of them have ended. Do not let two agents edit the same files, unless each has isolation, and do not edit files that a running agent is working on.",
         ]
       : []),
     ...(background
@@ -95,6 +107,18 @@ function describeTask({ list, background, parallel, forks, interactive }: Delega
   const lines = notes.map((note) => `- ${note}`).join("\n");
   const agents = list.text === "" ? "" : `\nAgents:\n${list.text}`;
   return `Starts a subagent, which works on a task by itself and returns one report. The user does not see the report, so put what matters into your answer.\n${lines}${agents}`;
+}
+
+function aboutQuestions({ questions, nested }: DelegationOffer): string {
+  const asks = questions ? "only agents that you wait for can ask the user" : "subagents can't ask the user";
+  return nested ? `${asks}.` : `${asks}, and they can't start agents.`;
+}
+
+function timeNotes({ foregroundMs, background, interactive }: DelegationOffer): readonly string[] {
+  if (foregroundMs === undefined) return [];
+  const then = interactive && background ? "continues in the background" : "ends and reports what it has";
+  const longer = background ? " Use run_in_background for longer work." : "";
+  return [`An agent that you wait for has ${formatMinutes(foregroundMs)} of active time; then it ${then}.${longer}`];
 }
 
 const aboutForks =

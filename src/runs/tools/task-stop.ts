@@ -13,7 +13,7 @@ export const taskStopSpec: ToolSpec = {
     description: "Stops an agent. Its work so far is kept, and it can be resumed.",
     inputSchema: {
       type: "object",
-      properties: { task_id: { type: "string", description: "Id or name." } },
+      properties: { task_id: { type: "string", description: "Id or name of the agent." } },
       required: ["task_id"],
     },
   },

@@ -59,6 +59,16 @@ describe("a background shell", () => {
     expect(await read(id)).toBe(`${id}: Exit code 4.\n(no new output)`);
   });
 
+  it("is waited for as long as the call says", async () => {
+    place.put("wait.sh", 'while [ ! -e "$1" ]; do sleep 0.02; done\n');
+    const id = await start("sh wait.sh go; echo ready");
+    const tool = createBashOutputTool({ shells, results, waitMs: 1 });
+    expect(tool.timeoutMs?.({ timeout: 600_000 })).toBeGreaterThan(600_000);
+    const waiting = callTool(tool, { bash_id: id, timeout: 60_000 }, context("main"));
+    place.put("go", "");
+    expect(textOfOutput(await waiting)).toContain("ready");
+  });
+
   it("does not block the call, and can be read after it ends", async () => {
     const controller = new AbortController();
     const tool = createBashTool({ workspace: place.workspace, shells, results, outputDirectory });

@@ -1,11 +1,14 @@
 import { testPattern } from "../../lib/index.ts";
 import type { ResultStore, Tool, ToolContext, ToolOutput, ToolSpec } from "../../ports/index.ts";
-import type { CallId } from "../../protocol/index.ts";
+import type { CallId, JsonObject } from "../../protocol/index.ts";
 import { saveWhole } from "../bash/command-output.ts";
 import { describeShell, noSuchShell, type Shell, type Shells } from "../bash/shells.ts";
 import { exitCodeOf } from "../bash/start-command.ts";
 import { descriptions } from "../descriptions.ts";
 import { failed } from "../shared/failed.ts";
+
+/** Also the longest time limit of a command in the foreground. */
+const LONGEST_WAIT_MS = 600_000;
 
 const bashOutputSpec: ToolSpec = {
   declaration: {
@@ -14,7 +17,13 @@ const bashOutputSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        bash_id: { type: "string" },
+        bash_id: { type: "string", description: "Id that Bash returned." },
+        timeout: {
+          type: "integer",
+          minimum: 0,
+          maximum: LONGEST_WAIT_MS,
+          description: "How long to wait for new output or the end, in milliseconds. Default: 2000.",
+        },
         filter: {
           type: "string",
           description:
@@ -31,13 +40,15 @@ export interface BashOutputDependencies {
   readonly shells: Shells;
   /** Stores the complete text of long output. */
   readonly results: ResultStore;
-  /** Maximum time to wait for new output from a shell. */
+  /** Maximum time to wait for new output from a shell, for calls that do not set one. */
   readonly waitMs?: number;
 }
 
 export function createBashOutputTool({ shells, results, waitMs = 2_000 }: BashOutputDependencies): Tool {
+  const timeoutOf = ({ timeout }: JsonObject): number => (typeof timeout === "number" ? timeout : waitMs);
   return {
     ...bashOutputSpec,
+    timeoutMs: (input) => timeoutOf(input) + 10_000,
     async run(input, context) {
       const id = String(input["bash_id"]);
       const shell = shells.find(context.agentId, id);
@@ -46,7 +57,7 @@ export function createBashOutputTool({ shells, results, waitMs = 2_000 }: BashOu
       // The filter is checked first, so that an invalid one does not consume the output.
       const unusable = filter === undefined ? undefined : filterLines("", filter);
       if (unusable && !unusable.ok) return failed(unusable.message);
-      await newsOrTimeout(shell, context, waitMs);
+      await newsOrTimeout(shell, context, timeoutOf(input));
       return present(shell, { filter, results, callId: context.callId });
     },
   };

@@ -16,13 +16,18 @@ const bashSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        command: { type: "string" },
+        command: { type: "string", description: "The command." },
         description: { type: "string", description: "A short description of the command for the user." },
-        timeout: { type: "integer", minimum: 1, maximum: LONGEST_TIMEOUT, description: "Time limit in milliseconds." },
+        timeout: {
+          type: "integer",
+          minimum: 1,
+          maximum: LONGEST_TIMEOUT,
+          description: "Time limit in milliseconds. Default: 120000.",
+        },
         run_in_background: {
           type: "boolean",
           description:
-            "Run without a time limit, and return a shell id for BashOutput and KillShell immediately. Use it for servers, for commands that take longer than 10 minutes, and if you have other work in the meantime. You are not notified: to wait until the command ends or a server is ready, run `sleep` with Bash, then call BashOutput. Your commands and your subagents' commands reach a server at 127.0.0.1; the user does only without a sandbox. The command is stopped when the session ends or, if a subagent started it, when that subagent reports.",
+            "Run without a time limit, and return an id for BashOutput and KillShell immediately. Use it for servers, for commands that take longer than 10 minutes, and if you have other work in the meantime. You are not notified. To wait for a build or until a server is ready, call BashOutput with a long timeout, and again if needed; do not poll with `sleep`. Your commands and your subagents' commands reach a server at 127.0.0.1; the user does only without a sandbox. The command is stopped when the session ends or, if a subagent started it, when that subagent reports.",
         },
       },
       required: ["command"],

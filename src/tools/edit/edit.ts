@@ -26,9 +26,9 @@ const editSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        file_path: { type: "string" },
-        old_string: { type: "string" },
-        new_string: { type: "string" },
+        file_path: { type: "string", description: "File to change." },
+        old_string: { type: "string", description: "Text to replace." },
+        new_string: { type: "string", description: "Text to put in its place." },
         replace_all: { type: "boolean", description: "Default false." },
       },
       required: ["file_path", "old_string", "new_string"],

@@ -14,7 +14,7 @@ const globSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        pattern: { type: "string", minLength: 1 },
+        pattern: { type: "string", minLength: 1, description: "Glob pattern." },
         path: { type: "string", description: "Directory to search. Default: the working directory." },
       },
       required: ["pattern"],

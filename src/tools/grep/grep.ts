@@ -23,11 +23,15 @@ const grepSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        pattern: { type: "string" },
-        path: { type: "string", description: "File or directory to search. Default: the working directory." },
+        pattern: { type: "string", description: "Regular expression." },
+        path: { type: "string", description: "File, directory or address to search. Default: the working directory." },
         glob: { type: "string", description: "Glob for files to search, such as `*.tsx`." },
         type: { type: "string", description: "Type of files to search, such as `py`." },
-        output_mode: { type: "string", enum: ["content", "files_with_matches", "count"] },
+        output_mode: {
+          type: "string",
+          enum: ["content", "files_with_matches", "count"],
+          description: "Default: files_with_matches.",
+        },
         "-i": { type: "boolean", description: "Ignore case." },
         "-n": { type: "boolean", description: "Show line numbers. Default true." },
         "-A": { type: "integer", minimum: 0, description: "Lines to show after each match in `content`." },
@@ -37,7 +41,7 @@ const grepSpec: ToolSpec = {
         head_limit: {
           type: "integer",
           minimum: 0,
-          description: "Maximum number of files, or of lines in `content`. Default 250; 0 also means 250.",
+          description: "Maximum number of files, or of lines in `content`. Default: 250.",
         },
       },
       required: ["pattern"],

@@ -9,7 +9,7 @@ const killShellSpec: ToolSpec = {
     description: descriptions.killShell,
     inputSchema: {
       type: "object",
-      properties: { shell_id: { type: "string" } },
+      properties: { shell_id: { type: "string", description: "Id that Bash returned." } },
       required: ["shell_id"],
     },
   },

@@ -24,7 +24,7 @@ const notebookEditSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        notebook_path: { type: "string" },
+        notebook_path: { type: "string", description: "Path of the .ipynb file." },
         cell_id: {
           type: "string",
           description:

@@ -28,7 +28,7 @@ export const readSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        file_path: { type: "string" },
+        file_path: { type: "string", description: "Path of the file, or an address." },
         offset: { type: "integer", minimum: 0, description: "First line to read. The first line of a file is 1." },
         limit: { type: "integer", minimum: 1, description: "Number of lines to read." },
         pages: { type: "string", description: "Pages of a PDF document, such as 3, 2-5 or 10-. Default: all." },

@@ -12,7 +12,7 @@ export function skillSpec(skills: Skills): ToolSpec {
       inputSchema: {
         type: "object",
         properties: {
-          skill: { type: "string" },
+          skill: { type: "string", description: "Name of the skill." },
           args: { type: "string", description: "What the skill should work on." },
         },
         required: ["skill"],

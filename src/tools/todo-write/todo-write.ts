@@ -12,11 +12,12 @@ const todoWriteSpec: ToolSpec = {
       properties: {
         todos: {
           type: "array",
+          description: "The whole list.",
           items: {
             type: "object",
             properties: {
-              content: { type: "string" },
-              status: { type: "string", enum: ["pending", "in_progress", "completed"] },
+              content: { type: "string", description: "The step." },
+              status: { type: "string", enum: ["pending", "in_progress", "completed"], description: "Its state." },
             },
             required: ["content", "status"],
           },

@@ -12,7 +12,7 @@ const webFetchSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        url: { type: "string" },
+        url: { type: "string", description: "Address of the page." },
         prompt: { type: "string", description: "What you want to know from the page." },
       },
       required: ["url"],

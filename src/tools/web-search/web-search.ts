@@ -12,7 +12,7 @@ function webSearchSpec({ takes }: Pick<Search, "takes">): ToolSpec {
       inputSchema: {
         type: "object",
         properties: {
-          query: { type: "string", minLength: 2 },
+          query: { type: "string", minLength: 2, description: "Search terms." },
           allowed_domains: { ...domains, description: "Return only results from these domains." },
           blocked_domains: { ...domains, description: "Exclude results from these domains." },
         },

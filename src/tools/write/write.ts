@@ -26,8 +26,8 @@ const writeSpec: ToolSpec = {
     inputSchema: {
       type: "object",
       properties: {
-        file_path: { type: "string" },
-        content: { type: "string" },
+        file_path: { type: "string", description: "File to write." },
+        content: { type: "string", description: "The complete text." },
       },
       required: ["file_path", "content"],
     },
