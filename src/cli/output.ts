@@ -57,6 +57,10 @@ export function messageLines(messages: readonly string[]): string {
 /** Rewrites a message for the command line. Other modules name library options, such as "the `maxTurns` option". */
 export function withFlags(message: string): string {
   return message
+    .replace(
+      /(Choose|choose) (another one|another model) with the `model` option/g,
+      "$1 $2 with --model (see `retinue models`)",
+    )
     .replace(/the `([a-zA-Z]+)(?:: ([^`]+))?` option/g, (_, name: string, value?: string) => {
       const flag = flagNames[name] ?? name.replace(/[A-Z]/g, (letter) => `-${letter.toLowerCase()}`);
       return value === undefined ? `--${flag}` : `--${flag} ${value}`;

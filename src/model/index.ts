@@ -16,7 +16,6 @@ export {
   lookUpModel,
   type ModelFacts,
   modelFacts,
-  nearestModels,
   type SurveyedProvider,
   surveyProviders,
 } from "./providers/look-up-model.ts";

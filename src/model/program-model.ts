@@ -28,7 +28,7 @@ export function createProgramModel(model: Model, options: ProgramModelOptions): 
   const { limiter, clock, prices, random = Math.random } = options;
   const describe = (): ModelDescription => {
     const described = model.describe();
-    return described.prices || prices === undefined ? described : { ...described, prices };
+    return { ...described, prices: described.prices ?? prices, isSupplied: true };
   };
   const info = suppliedInfo(describe());
   const policy = { ...defaultRetryPolicy, ...options.retry };

@@ -41,6 +41,8 @@ export interface ModelDescription {
    * messages, so that the thinking in the messages that follow is still valid.
    */
   readonly compacts?: boolean | undefined;
+  /** Set by Retinue if a program supplies the model, because messages then say other things about it. */
+  readonly isSupplied?: true | undefined;
 }
 
 /** An immutable conversation for a model. Models behind an API are sent the bytes; other models read the messages. */

@@ -38,7 +38,9 @@ export interface SpendEstimate {
   /** Absent if the price is unknown. */
   readonly usd?: number;
   /** Id of the model, for the message about a missing price. */
-  readonly model?: string;
+  readonly model?: string | undefined;
+  /** Name of the model's provider in the settings. Absent if a program supplies the model. */
+  readonly provider?: string | undefined;
 }
 
 /** Properties of a tool that the model and the runtime need to know. */

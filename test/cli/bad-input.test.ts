@@ -1,6 +1,7 @@
 import { mkdirSync, readFileSync, writeFileSync } from "node:fs";
 import { join } from "node:path";
 import { describe, expect, it } from "vitest";
+import type { Reply } from "../../src/testing/index.ts";
 import { isLinux, needs } from "../../src/testing/needs.test-support.ts";
 import { createPlace, type Ended, resultOf, retinue, serve } from "./command-line.ts";
 
@@ -239,5 +240,64 @@ describe("a model failure", () => {
     const run = await retinue(["-p", "x", "--output-format", "stream-json"], { ...place, server });
     expect(run.code).toBe(1);
     expect(resultOf(run)).toMatchObject({ subtype: "error_during_execution", is_error: true, reason: "model_error" });
+  });
+});
+
+describe("a model that can't be used", () => {
+  const status = (code: number, message: string): Reply => ({
+    content: "",
+    fault: { kind: "status", status: code, message },
+  });
+
+  it.each<[string, readonly Reply[], readonly string[], number, RegExp]>([
+    [
+      "that is unknown",
+      [],
+      ["--model", "claude-opus-55"],
+      2,
+      /no model named "claude-opus-55".* Did you mean "claude-opus-5-5".* --model \(see `retinue models`\)/,
+    ],
+    [
+      "for which the key has no access",
+      [status(403, "Your key does not have access to model x")],
+      [],
+      2,
+      /does not let this key use the model .* Set another key in ANTHROPIC_API_KEY, or choose another model with --model/,
+    ],
+    [
+      "without tools",
+      [status(400, "x does not support tools")],
+      [],
+      1,
+      /does not support tools.* Choose another model with --model/,
+    ],
+    [
+      "at an address without an API",
+      [{ content: "", fault: { kind: "status", status: 404, body: '{"detail":"Not Found"}' } }],
+      [],
+      1,
+      /has no model API at this address.* set providers\.anthropic\.dialect to "openai" in your settings/,
+    ],
+    [
+      "at a web page",
+      [{ content: "", fault: { kind: "html" } }],
+      [],
+      1,
+      /returned a web page instead of a model's response\. Check the base URL/,
+    ],
+    [
+      "whose price is unknown, with a limit in dollars",
+      [],
+      ["--model", "house-1", "--max-cost", "1"],
+      3,
+      /price of the model house-1 is unknown.* providers\.anthropic\.prices\["house-1"\] in your settings, .* or use --max-tokens/,
+    ],
+  ])("%s is reported with what to do, without words of the library", async (_, script, options, code, says) => {
+    const server = await serve(script, { models: ["claude-sonnet-5-5"] });
+    const ran = await retinue(["-p", "hello", ...options], { ...createPlace(), server });
+    expect(ran.code).toBe(code);
+    expect(ran.stderr).toMatch(says);
+    expect(ran.stderr).not.toMatch(/describe\(\)|`model` option|your program/);
+    expect(ran.stdout).toBe("");
   });
 });

@@ -141,8 +141,9 @@ describe("a limit in dollars for the program's model", () => {
     const model = createScriptedModel([]);
     const result = await ask(await openSession({ ...newPlace(), model, settings: { budget } }));
     expect(result.message).toMatch(
-      /price of the model scripted-1 is unknown.*`prices` that its `describe\(\)` returns/,
+      /price of the model scripted-1 is unknown.*Return the `prices` from the model's `describe\(\)`.*set budget\.tokens/,
     );
+    expect(result.message).not.toMatch(/--|retinue models/);
   });
 });
 

@@ -74,10 +74,10 @@ export function createAnthropicSearch(options: WireModelOptions): ProviderSearch
 
 type Search = (...parameters: Parameters<ProviderSearch>) => Promise<ProviderSearchOutcome>;
 
-function estimate({ model, prices }: ModelDescription): SpendEstimate {
+function estimate({ provider, model, prices }: ModelDescription): SpendEstimate {
   const inputTokens = REQUEST_TOKENS + maxSearches * FOUND_TOKENS;
   const tokens = inputTokens + maxTokens;
-  if (prices === undefined) return { tokens, model };
+  if (prices === undefined) return { tokens, model, provider };
   const usd = costOf({ ...noUsage, inputTokens, outputTokens: maxTokens }, prices) + maxSearches * SEARCH_USD;
   return { tokens, usd, model };
 }

@@ -1,8 +1,17 @@
 import { takesToolsOnlyWithoutReasoning } from "../../conversation/index.ts";
+import { nearest } from "../../lib/index.ts";
 import type { ModelDescription } from "../../ports/index.ts";
 import type { Dialect, ModelTier, Prices } from "../../protocol/index.ts";
-import { knownModel, modelsOfTable, retirementOf } from "./model-table.ts";
-import { knownId, makerOf, meaningOf, modelTiers, type ResolvedProvider, tierOf } from "./providers.ts";
+import { aliases, knownModel, models, modelsOfTable, namesIn, retirementOf } from "./model-table.ts";
+import {
+  builtInProviders,
+  knownId,
+  makerOf,
+  meaningOf,
+  modelTiers,
+  type ResolvedProvider,
+  tierOf,
+} from "./providers.ts";
 
 /**
  * Cautious defaults for unknown models, because a window that is too small costs a compaction, but one that is too
@@ -87,4 +96,15 @@ export function describeNamedModel(name: string): NamedModel {
   if (provider === undefined) return { model: written, note };
   const model = knownId(provider, written);
   return { model, efforts: knownModel(provider, model)?.efforts, note, retirement: retirementOf(provider, model) };
+}
+
+/** Returns whether any provider is known to offer a model with this id. */
+export function isKnownAnywhere(model: string): boolean {
+  return builtInProviders.some((provider) => knownModel(provider, model) !== undefined);
+}
+
+/** Returns the known models and aliases whose names are most similar to this one. */
+export function nearestModels(model: string): readonly string[] {
+  const ids = namesIn(models).map((name) => name.slice(name.indexOf("/") + 1));
+  return nearest(model, [...ids, ...modelTiers, ...namesIn(aliases)], 3);
 }

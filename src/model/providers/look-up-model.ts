@@ -1,12 +1,10 @@
-import { nearest } from "../../lib/index.ts";
 import type { Dialect, Effort, ModelTier, Prices } from "../../protocol/index.ts";
-import { describeModel } from "./describe-model.ts";
+import { describeModel, nearestModels } from "./describe-model.ts";
 import {
   type Ability,
   aliases,
   isInTable,
   knownModel,
-  models,
   modelsOfTable,
   namesIn,
   type ThinkingKind,
@@ -176,10 +174,4 @@ function isMisspelled({ isKnown, model, prices }: ModelFacts, { name, models }: 
 function unknownModel({ provider, model }: ModelFacts): string {
   const near = nearestModels(model).map((name) => `"${name}"`);
   return `Retinue knows no ${provider} model "${model}". Did you mean ${near.join(" or ")}?`;
-}
-
-/** Returns the known models and aliases whose names are most similar to this one. */
-export function nearestModels(model: string): readonly string[] {
-  const ids = namesIn(models).map((name) => name.slice(name.indexOf("/") + 1));
-  return nearest(model, [...ids, ...modelTiers, ...namesIn(aliases)], 3);
 }

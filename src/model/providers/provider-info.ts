@@ -1,4 +1,5 @@
 import { stripControls } from "../../lib/index.ts";
+import type { Dialect } from "../../protocol/index.ts";
 import { hostOf } from "./endpoint.ts";
 import type { ResolvedProvider } from "./providers.ts";
 
@@ -8,6 +9,8 @@ export interface ProviderInfo {
   readonly model: string;
   readonly host: string;
   readonly keyVariable: string | undefined;
+  /** Wire format of requests to the provider; absent if a program supplies the model. */
+  readonly dialect?: Dialect | undefined;
   /** Set if a program supplies the model, so that its key and address are not in the settings. */
   readonly isSupplied?: true | undefined;
   /** Removes secrets from external text, and shortens it to one line of limited length. */
@@ -25,6 +28,7 @@ export function providerInfo(provider: ResolvedProvider, model: string): Provide
     model,
     host: hostOf(new URL(provider.baseUrl)),
     keyVariable: provider.keyVariable,
+    dialect: provider.dialect,
     quote: (text) => quote(secrets.concat(password === "" ? [] : [`${username}:${password}`]), text),
   };
 }

@@ -57,6 +57,8 @@ const builtIns: Readonly<Record<string, BuiltIn>> = {
   ollama: { dialect: "openai", baseUrl: "http://127.0.0.1:11434/v1" },
 };
 
+export const builtInProviders = Object.keys(builtIns);
+
 export const OFFLINE = "offline";
 
 export type Environment = Readonly<Record<string, string | undefined>>;

@@ -39,9 +39,28 @@ describe("the classification of an error response", () => {
     [404, "The model `x` does not exist or you do not have access to it", "unknown_model"],
     [429, "Number of request tokens has exceeded your per-minute rate limit", "rate_limited"],
     [400, "Function tools with reasoning_effort are not supported for x in /v1/chat/completions.", "unsupported"],
+    [403, "Project `p` does not have access to model `x`", "auth"],
+    [400, "gemma does not support tools", "unsupported"],
+    [404, "No endpoints found that support tool use.", "unsupported"],
+    [400, '"auto" tool choice requires --enable-auto-tool-choice to be set', "unsupported"],
+    [500, "tools param requires --jinja flag", "unsupported"],
     [503, "model is loading", "server"],
   ])("%i %s: %s", (status, message, code) => {
     expect(of(status, message).error).toMatchObject({ code, status });
+  });
+
+  it("names the key, the model and similar models", () => {
+    const about = (model: string) => providerInfo(providerAt("https://api.test", "anthropic"), model);
+    const body = (message: string) => JSON.stringify({ error: { message } });
+    const said = (status: number, message: string, model = "claude-opus-55") =>
+      failureOfStatus({ status, headers: {}, body: body(message), now: 0 }, about(model)).error.message;
+    expect(said(404, "model not found")).toContain('no model named "claude-opus-55": model not found. Did you mean "');
+    expect(said(404, "model not found")).toContain('"claude-opus-5-5"');
+    expect(said(404, "model not found", "claude-opus-5-5")).not.toContain("Did you mean");
+    expect(said(403, "no access to model")).toMatch(
+      /^anthropic does not let this key use the model claude-opus-55: .* Set another key in ANTHROPIC_API_KEY, or choose another model/,
+    );
+    expect(said(404, "Not Found")).toContain('set providers.anthropic.dialect to "openai" in your settings');
   });
 
   it("follows the provider's advice on retrying, unless a retry would be useless", () => {

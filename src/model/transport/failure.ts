@@ -1,5 +1,6 @@
 import type { ModelError, ModelErrorCode } from "../../protocol/index.ts";
 import { type ProviderError, parseObject } from "../answer.ts";
+import { isKnownAnywhere, nearestModels } from "../providers/describe-model.ts";
 import type { ProviderInfo } from "../providers/provider-info.ts";
 import type { ResponseHead } from "./connector.ts";
 
@@ -89,6 +90,9 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
       `${provider} refused to serve this account${said}. Check the account's credit and spending limit.`,
     );
   }
+  if (status === 403 && noAccess.test(text)) {
+    return make("auth", `${provider} does not let this key use the model ${model}${said}. ${accessFix(info)}.`);
+  }
   if (status === 401 || status === 403) return make("auth", `${provider} denied access${said}. ${keyFix(info)}.`);
   if (status === 413 || (status < 500 && status !== 429 && overflow.test(text))) {
     return make("context_overflow", `The conversation is too long for ${model}${said}. Compact it or start a new one.`);
@@ -102,14 +106,16 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
   if (status < 500 && unknownModel.test(text)) return make("unknown_model", unknownModelMessage(info, said));
   if (status === 404 && /not_found_error/.test(error.type))
     return make("unknown_model", unknownModelMessage(info, said));
-  if (status === 404 || status === 405) {
-    return make("protocol", `${host} has no model API at this address (status ${status})${said}. ${addressFix(info)}.`);
-  }
-  if (status === 400 && /does not support tools|tool (use|calling) is not supported/i.test(text)) {
+  const isNotSetUp = toolsNotSetUp.test(text);
+  if (isNotSetUp || ([400, 404].includes(status) && withoutTools.test(text))) {
+    const fix = isNotSetUp ? `Start the server with support for tools, or choose` : "Choose";
     return make(
       "unsupported",
-      `${model} does not support tools${said}. Choose another model with the \`model\` option.`,
+      `${model} does not support tools${said}. ${fix} another model with the \`model\` option.`,
     );
+  }
+  if (status === 404 || status === 405) {
+    return make("protocol", `${host} has no model API at this address (status ${status})${said}. ${addressFix(info)}.`);
   }
   if (status === 400 && /function tools with reasoning_effort are not supported/i.test(text)) {
     const fix = `Set providers.${provider}.dialect to "responses" in your settings if ${host} supports OpenAI's Responses API. Otherwise leave out the effort, or choose another model with the \`model\` option, such as gpt-6-sol`;
@@ -149,14 +155,27 @@ const refusedThinking =
 const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 
-function addressFix({ provider, isSupplied }: ProviderInfo): string {
+/** Reasons why a key can't use a model, as providers state them. */
+const noAccess =
+  /access to (the )?model|permission to use the specified resource|model_not_found|not (allowed|authorized) to use/i;
+/** Statements that a model, or every server for it, has no tools. */
+const withoutTools =
+  /does not support (tools|tool use|function calling)|tool (use|calling) is not supported|no endpoints found that support tool use/i;
+/** Statements of vLLM and llama.cpp that the server was started without support for tools. */
+const toolsNotSetUp = /--enable-auto-tool-choice|tools param requires --jinja/i;
+
+function addressFix({ provider, dialect, isSupplied }: ProviderInfo): string {
   if (isSupplied) return "Check the base URL that the program passes to its model";
-  return `Check the base URL of ${provider}. If its server uses another wire format, set providers.${provider}.dialect in your settings`;
+  const [other, name] =
+    dialect === "openai" ? ["anthropic", "Anthropic's format"] : ["openai", "OpenAI's Chat Completions"];
+  return `Check the base URL of ${provider}. If its server supports ${name} instead, set providers.${provider}.dialect to "${other}" in your settings`;
 }
 
 function unknownModelMessage({ provider, model, isSupplied }: ProviderInfo, said: string): string {
   if (isSupplied) return `${provider} has no model named "${model}"${said}. Choose another one in the program.`;
-  return `${provider} has no model named "${model}"${said}. Choose another one with the \`model\` option; "retinue doctor --provider ${provider} --model ${model}" lists the models that ${provider} offers.`;
+  const near = isKnownAnywhere(model) ? [] : nearestModels(model);
+  const guess = near.length === 0 ? "" : ` Did you mean ${near.map((name) => `"${name}"`).join(" or ")}?`;
+  return `${provider} has no model named "${model}"${said}.${guess} Choose another one with the \`model\` option.`;
 }
 
 function keyFix({ keyVariable, provider, isSupplied }: ProviderInfo): string {
@@ -164,6 +183,12 @@ function keyFix({ keyVariable, provider, isSupplied }: ProviderInfo): string {
   if (keyVariable === undefined)
     return `Set providers.${provider}.apiKeyEnv in your settings to the name of the environment variable that contains its key`;
   return `Check the key in ${keyVariable}`;
+}
+
+function accessFix({ keyVariable, isSupplied }: ProviderInfo): string {
+  if (isSupplied) return "Choose another model in the program";
+  const key = keyVariable === undefined ? "Use another key" : `Set another key in ${keyVariable}`;
+  return `${key}, or choose another model with the \`model\` option`;
 }
 
 function redirected(status: number, location: string | undefined, info: ProviderInfo): Failure {

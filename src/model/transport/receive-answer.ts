@@ -5,6 +5,7 @@ import type { ProviderInfo } from "../providers/provider-info.ts";
 import type { ResponseHead } from "./connector.ts";
 import { createErrorBody } from "./error-body.ts";
 import { type Failure, failure, failureOfStatus, providerFailure } from "./failure.ts";
+import { foreignAnswer } from "./foreign-answer.ts";
 
 export interface ReceiveOptions {
   readonly reader: AnswerReader;
@@ -47,11 +48,20 @@ function answerReceiver({ reader, info }: ReceiveOptions): Receiver {
   const text: string[] = [];
   let form: "unknown" | "events" | "json" = "unknown";
   let verdict: Verdict | undefined;
+  /** Data of the first event. */
+  let first: string | undefined;
   const parser = createParser({
     onEvent(event) {
-      verdict ??= judge(reader, reader.event(event.data), info);
+      first ??= event.data;
+      verdict ??= explained(judge(reader, reader.event(event.data), info));
     },
   });
+
+  /** Finds out whether a response that can't be used is in another dialect. */
+  function explained<Given extends Verdict | undefined>(given: Given): Given | Failure {
+    if (typeof given !== "object" || given.error.code !== "protocol") return given;
+    return foreignAnswer(first ?? text.join(""), info) ?? given;
+  }
 
   function feed(piece: string): Verdict | undefined {
     if (form === "unknown") {
@@ -77,13 +87,13 @@ function answerReceiver({ reader, info }: ReceiveOptions): Receiver {
       const cut = broken(clean ? "protocol" : "connection", info, "it ended before it was complete");
       if (form === "json") {
         const body = parseObject(text.join(""));
-        return (body && judge(reader, reader.whole(body), info)) ?? cut;
+        return explained((body && judge(reader, reader.whole(body), info)) ?? cut);
       }
       if (!clean) return cut;
       // Some servers do not end their last line. An incomplete event is not accepted.
       parser.feed("\n\n");
       reader.closed();
-      return reader.ended() ? "complete" : cut;
+      return reader.ended() ? "complete" : explained(cut);
     },
   };
 }

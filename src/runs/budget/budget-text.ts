@@ -1,5 +1,6 @@
 import { formatCount, formatDuration, plural } from "../../lib/index.ts";
 import type { Ending } from "../../loop/index.ts";
+import type { SpendEstimate } from "../../ports/index.ts";
 
 /** Names of the limits in a budget. `promptSpawns` is `subagents.maxSpawns`, which is counted per user prompt. */
 export type BudgetLimit = "tokens" | "usd" | "turns" | "seconds" | "spawns" | "promptSpawns" | "concurrent";
@@ -64,11 +65,17 @@ export function warningText(limit: BudgetLimit, line: BudgetLine): LimitText {
 }
 
 /** Explains that a limit in dollars can't be enforced for a model whose price is unknown. */
-export function unpricedText(line: BudgetLine, model: string | undefined): LimitText {
+export function unpricedText(
+  line: BudgetLine,
+  { model, provider }: Partial<Pick<SpendEstimate, "model" | "provider">>,
+): LimitText {
   const what = model === undefined ? "this model" : `the model ${model}`;
   const whose = line.owner === SESSION ? "the session's limit" : `agent ${line.owner}'s limit`;
-  const remedy =
-    'Add it to the provider\'s "prices" in your settings, or, for a model that your program supplies, to the `prices` that its `describe()` returns. You can also choose a model with a known price, or limit tokens instead.';
+  const fix =
+    provider === undefined
+      ? "Return the `prices` from the model's `describe()`"
+      : `Set providers.${provider}.prices${model === undefined ? "" : `[${JSON.stringify(model)}]`} in your settings`;
+  const remedy = `${fix}, choose a model with a known price, or limit tokens instead: set budget.tokens in your settings.`;
   const cause = `The price of ${what} is unknown, so ${whose} of ${limitText("usd", line.limit)} can't be enforced.`;
   return { cause, message: `${cause} ${remedy}` };
 }

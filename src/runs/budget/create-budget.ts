@@ -219,10 +219,10 @@ class BudgetNode implements Budget {
     return { cause: all("cause"), message: all("message") };
   }
 
-  private unpriced({ usd, model }: BudgetEstimate): BudgetRefusal | undefined {
+  private unpriced({ usd, ...of }: BudgetEstimate): BudgetRefusal | undefined {
     const account = usd === undefined ? this.accounts.find(({ limits }) => limits.usd !== undefined) : undefined;
     if (!account) return undefined;
-    const text = unpricedText(account.line("usd"), model);
+    const text = unpricedText(account.line("usd"), of);
     return { refused: true, limit: "usd", owner: account.name, pending: false, unpriced: true, ...text };
   }
 

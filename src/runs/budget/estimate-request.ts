@@ -35,11 +35,13 @@ const LENGTH_MARGIN = 0.1;
  * length. If long prompts have other prices, a prompt that is almost long counts as long, because exceeding the length
  * multiplies the cost of the whole request.
  */
-export function estimateRequest(request: PlannedRequest, { model, prices }: ModelDescription): RequestEstimate {
+export function estimateRequest(request: PlannedRequest, description: ModelDescription): RequestEstimate {
+  const { model, prices, isSupplied } = description;
+  const provider = isSupplied ? undefined : description.provider;
   const { inputTokens, maxTokens, cacheLifetime = "5m" } = request;
   const least = Math.min(maxTokens, SHORTEST_ANSWER);
   const tokens = inputTokens + maxTokens;
-  if (!prices) return { tokens, model, inputTokens, answer: { tokens: maxTokens, least, usdPerToken: 0 } };
+  if (!prices) return { tokens, model, provider, inputTokens, answer: { tokens: maxTokens, least, usdPerToken: 0 } };
   const { input, output } = highestPrices(inputTokens * (1 + LENGTH_MARGIN), prices, cacheLifetime);
   const usd = (inputTokens * input + maxTokens * output) / 1_000_000;
   const answer = { tokens: maxTokens, least, usdPerToken: output / 1_000_000 };
