@@ -1,6 +1,6 @@
 import { type CacheDifference, cacheDifference, excerptAt, lifetimeAt } from "../conversation/index.ts";
 import { type CacheLifetime, noUsage, promptTokens, type Usage } from "../protocol/index.ts";
-import type { SentPrompt, SentRequest } from "./cache-replay.ts";
+import type { ConversationChange, SentPrompt, SentRequest } from "./cache-replay.ts";
 
 /** Tokens that a cache returned for one request, and tokens that it could have returned. */
 export interface CacheAccount {
@@ -43,6 +43,8 @@ export interface LifetimeChange {
 }
 
 export interface BrokenPrefix extends CacheDifference {
+  /** What the transcript says about it. */
+  readonly change?: ConversationChange | undefined;
   /** Estimated number of tokens that could have been read if the prefix had not changed. */
   readonly tokens: number;
   readonly before: string;
@@ -71,7 +73,7 @@ export function accountsOf(requests: readonly SentRequest[]): readonly CacheAcco
     const idealTokens = Math.max(read, shared?.tokens ?? 0);
     const missedTokens = idealTokens - read;
     const sibling = siblings.get(`${agentType} ${model}`);
-    const broken = brokenPrefix(prompt, { sibling, tokens });
+    const broken = brokenPrefix(request, { sibling, tokens });
     const reason = shared && reasonOf(request, { shared, missedTokens, reports: reporting.has(model) });
     remember(prompt, { seen, sentAt: request.sentAt, answeredAt: answer.at, total });
     if (prompt.before === undefined) siblings.set(`${agentType} ${model}`, prompt);
@@ -212,7 +214,8 @@ interface Earlier {
   readonly tokens: ReadonlyMap<SentPrompt, number>;
 }
 
-function brokenPrefix(prompt: SentPrompt, { sibling, tokens }: Earlier): BrokenPrefix | undefined {
+function brokenPrefix({ prompt, change }: SentRequest, { sibling, tokens }: Earlier): BrokenPrefix | undefined {
+  if (prompt === undefined) return undefined;
   const { before, continues } = prompt;
   const earlier = before ?? sibling;
   if (continues !== undefined || earlier === undefined) return undefined;
@@ -223,6 +226,7 @@ function brokenPrefix(prompt: SentPrompt, { sibling, tokens }: Earlier): BrokenP
   const share = Math.max(0, until - difference.firstDifference) / earlier.bytes;
   return {
     ...difference,
+    change: before && change,
     tokens: Math.round((tokens.get(earlier) ?? 0) * share),
     before: excerptAt(earlier.prompt, difference.firstDifference),
     after: excerptAt(prompt.prompt, difference.firstDifference),

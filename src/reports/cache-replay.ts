@@ -1,6 +1,14 @@
 import { type PrefixPoint, type PrefixPoints, prefixPoints, type WrittenPrompt } from "../conversation/index.ts";
 import type { Journal } from "../ports/index.ts";
-import { type AgentId, type EventOf, type Line, MAIN_AGENT, type Prices, type Usage } from "../protocol/index.ts";
+import {
+  type AgentId,
+  type EventOf,
+  type HeadReason,
+  type Line,
+  MAIN_AGENT,
+  type Prices,
+  type Usage,
+} from "../protocol/index.ts";
 import { Thread } from "../runs/index.ts";
 import type { ReadSession } from "../transcript/index.ts";
 import { asJournal } from "./recorded-journal.ts";
@@ -20,7 +28,19 @@ export interface SentRequest {
   readonly cacheMinimumTokens: number | undefined;
   /** Prompt of the request; undefined for a summary request, whose prompt is not in the transcript. */
   readonly prompt: SentPrompt | undefined;
+  /** Why the request may not continue the previous one. */
+  readonly change?: ConversationChange | undefined;
 }
+
+/**
+ * What a transcript records about a conversation that does not simply go on.
+ *
+ * - model, agent, settings, missing: reasons for a new head.
+ * - compaction: a summary replaced older messages.
+ * - thinking: the model's earlier thinking was left out.
+ * - rewind: the user went back to an earlier prompt.
+ */
+export type ConversationChange = Exclude<HeadReason, "start" | "fork"> | "thinking" | "rewind";
 
 export interface Answer {
   readonly at: number;
@@ -139,15 +159,22 @@ function requestsIn(lines: readonly Line[], prompts: readonly SentPrompt[]): rea
   const answers = answersIn(lines);
   const requests: SentRequest[] = [];
   let run: (Line & EventOf<"run.started">) | undefined;
+  let change: ConversationChange | undefined;
   let count = 0;
   for (const line of lines) {
+    const last = requests.at(-1);
+    // This line comes after the request, which is sent again.
+    if (line.type === "thinking.dropped" && line.resends !== undefined && last)
+      requests[requests.length - 1] = { ...last, change: "thinking" };
+    else change = changeIn(line) ?? change;
     if (line.type === "run.started") run = line;
     if (run === undefined) continue;
     const { agentId, agentType, model, prices, cacheMinimumTokens } = run;
     const common = { agentId, agentType, model, prices, cacheMinimumTokens };
     if (line.type === "model.requested") {
       const prompt = prompts[count];
-      requests.push({ ...common, turn: line.turn, sentAt: line.at, answer: answerOf(answers[count]), prompt });
+      requests.push({ ...common, turn: line.turn, sentAt: line.at, answer: answerOf(answers[count]), prompt, change });
+      change = undefined;
       count += 1;
     }
     if (line.type === "conversation.compacted" && line.usage) {
@@ -157,6 +184,13 @@ function requestsIn(lines: readonly Line[], prompts: readonly SentPrompt[]): rea
     }
   }
   return requests;
+}
+
+function changeIn(line: Line): ConversationChange | undefined {
+  if (line.type === "conversation.compacted") return "compaction";
+  if (line.type === "conversation.rewound") return "rewind";
+  if (line.type === "thinking.dropped") return "thinking";
+  return line.type === "head.set" && line.reason !== "start" && line.reason !== "fork" ? line.reason : undefined;
 }
 
 function answerOf(line: AnswerLine | undefined): Answer | undefined {

@@ -53,8 +53,12 @@ describe("the explanation of cache misses", () => {
     await play.ask("main", { read: 0, written: 1_000 });
     await play.record("main", { type: "conversation.compacted", summary: "So far.", kept: 0, trigger: "auto" });
     await play.ask("main", { read: 300, written: 100 });
-    const [, second] = await play.explain();
-    expect(second?.broken).toMatchObject({ dimension: "messages", before: expect.stringContaining("Question 1") });
+    await play.record("main", { type: "thinking.dropped", serializer: 1 });
+    await play.ask("main", { read: 400, written: 100 });
+    const [, second, third] = await play.explain();
+    const before = expect.stringContaining("Question 1");
+    expect(second?.broken).toMatchObject({ dimension: "messages", change: "compaction", before });
+    expect(third?.broken).toBeUndefined();
   });
 
   it("compares a request that was sent again without thinking as it was accepted", async () => {
@@ -65,7 +69,8 @@ describe("the explanation of cache misses", () => {
     await play.ask("main", { read: 1_100, written: 100 });
     const [, second, third, fourth] = await play.explain();
     expect(second?.broken).toBeUndefined();
-    expect(third?.broken).toMatchObject({ dimension: "messages", before: expect.stringContaining("Hm.") });
+    const before = expect.stringContaining("Hm.");
+    expect(third?.broken).toMatchObject({ dimension: "messages", change: "thinking", before });
     expect(fourth?.broken).toBeUndefined();
     expect([second, third, fourth].map((each) => each?.isChanged)).toEqual([false, false, false]);
   });

@@ -20,6 +20,10 @@ it.each<[Partial<ExplainedRequest>, string]>([
     { reason: "lifetime", keptFor: "1h" },
     "they were written to be kept for an hour, and this request asks for a different lifetime.",
   ],
+  [
+    { broken: { dimension: "messages", firstDifference: 5, tokens: 9, change: "compaction", before: "a", after: "b" } },
+    "The conversation was compacted.\n      The messages differ from byte 5 on",
+  ],
   [{ belowMinimum: 4_096 }, "Not cached: m caches nothing below 4,096 tokens."],
   [{ lifetimeChange: { before: "1h", after: "5m" } }, "The cache lifetime changed from an hour to five minutes."],
 ])("explains why nothing was read: %j", (more, expected) => {

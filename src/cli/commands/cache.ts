@@ -189,7 +189,8 @@ function explanationLines(request: ExplainedRequest): string[] {
     lines.push(`The cache lifetime changed from ${lifetimeNames[before]} to ${lifetimeNames[after]}.`);
   }
   if (broken) {
-    const { dimension, firstDifference, before, after } = broken;
+    const { dimension, firstDifference, before, after, change } = broken;
+    if (change) lines.push(changeTexts[change]);
     lines.push(
       `${dimensionNames[dimension]} differ${dimension === "tools_model_thinking" || dimension === "messages" ? "" : "s"} from byte ${formatCount(firstDifference)} on, so about ${formatCount(broken.tokens)} cached tokens can't be read.`,
       `  before: ${quoted(before)}`,
@@ -203,6 +204,16 @@ function explanationLines(request: ExplainedRequest): string[] {
   if (isChanged) lines.push("The transcript was changed later, so it differs from what was sent.");
   return lines;
 }
+
+const changeTexts = {
+  compaction: "The conversation was compacted.",
+  thinking: "The model's earlier thinking was left out.",
+  rewind: "The user went back to an earlier prompt.",
+  model: "Another model continued the conversation.",
+  agent: "Another main agent continued the conversation.",
+  settings: "The effort or another parameter changed.",
+  missing: "The stored tools and system text were missing.",
+} satisfies Record<NonNullable<NonNullable<ExplainedRequest["broken"]>["change"]>, string>;
 
 const dimensionNames: Record<CacheDimension, string> = {
   tools_model_thinking: "Tools, model or thinking",
