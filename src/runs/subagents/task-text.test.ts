@@ -99,7 +99,7 @@ describe("the text that tells a parent about an agent", () => {
             index === 0 && (outcome === "failed" || outcome === "stopped") ? "<task_e" : tag,
           ),
         );
-        expect(tagsIn(noticeText([run]))).toHaveLength(2);
+        expect(tagsIn(noticeText([run]))).toHaveLength(text.trim() === "" ? 2 : 4);
         expect(tagsIn(refusalText(text, text))).toHaveLength(2);
       }),
     );

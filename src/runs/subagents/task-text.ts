@@ -132,8 +132,10 @@ export function noticeText(ended: readonly SubagentResult[]): string {
     });
     const cause = causeOf(end);
     const why = cause === undefined ? "" : `${escapeTags(cause)}\n`;
+    const report = escapeTags(boundReport(run, room));
+    const said = report.trim() === "" ? "" : `<task_result>\n${report}\n</task_result>\n`;
     const summary = `${escapeTags(description)}: ${end.outcome}${end.reason === "done" ? "" : ` (${end.reason})`}`;
-    return `<task_notification${attributes}>\n${summary}\n${why}${escapeTags(boundReport(run, room))}\n${trailer(run)}${advice(run)}\n</task_notification>`;
+    return `<task_notification${attributes}>\n${summary}\n${why}${said}${trailer(run)}${advice(run)}\n</task_notification>`;
   });
   const what = ended.some(({ inBackground }) => inBackground) ? "background agent" : "agent";
   return runtimeText(`${plural(ended.length, what)} ended.\n${notices.join("\n")}`);

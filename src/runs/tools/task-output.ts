@@ -11,7 +11,7 @@ export const taskOutputSpec: ToolSpec = {
   declaration: {
     name: "TaskOutput",
     description:
-      "Returns the progress or the report of a background agent; without task_id, lists your agents and their states. Set `block` with a long timeout to wait until it ends, if your next step or your answer depends on its report. If the time is up first, you get its progress and can block again. A report that you get here does not arrive again in a notice.",
+      "Returns the progress or the report of a background agent; without task_id, lists your agents and their states. Set `block` with a long timeout to wait until it ends, if your next step or your answer depends on its report. A report that you get here does not arrive again in a notice.",
     inputSchema: {
       type: "object",
       properties: {

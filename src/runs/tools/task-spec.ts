@@ -64,7 +64,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
           acceptance: {
             type: "string",
             description:
-              "Shell command that Retinue runs in the agent's directory when the agent reports, for at most 10 minutes and with the same approvals as other commands. If the command fails, the agent gets the output and one more attempt. The report says whether the command passed. Set it when a test can decide whether the work is done, and again when you resume the agent.",
+              "Shell command that Retinue runs in the agent's directory when the agent reports, with the same approvals as other commands. If the command fails, the agent gets the output and one more attempt. The report says whether the command passed. Set it when a test can decide whether the work is done, and again when you resume the agent.",
           },
           output_schema: { type: "object", description: "JSON Schema of the report." },
           ...(forks ? forkProperties : {}),
@@ -90,7 +90,7 @@ function describeTask(offer: DelegationOffer): string {
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
     "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do small tasks yourself, such as a fix in a file that you know or a search that takes a few calls, unless the output is very long.",
-    `An agent${forks ? " with a subagent_type" : ""} does not see this conversation, so its prompt must say everything. Settle open questions first: ${aboutQuestions(offer)} The agent's calls need the same approvals as yours, even in the background.`,
+    `An agent${forks ? " with a subagent_type" : ""} sees the project's instruction files (except Explore), but not this conversation, so its prompt must say the rest. Settle open questions first: ${aboutQuestions(offer)} The agent's calls need the same approvals as yours, even in the background.`,
     ...timeNotes(offer),
     ...(parallel
       ? [
@@ -116,7 +116,7 @@ function aboutQuestions({ questions, nested }: DelegationOffer): string {
 
 function timeNotes({ foregroundMs, background, interactive }: DelegationOffer): readonly string[] {
   if (foregroundMs === undefined) return [];
-  const then = interactive && background ? "continues in the background" : "ends and reports what it has";
+  const then = interactive && background ? "continues in the background" : "ends with what it has";
   const longer = background ? " Use run_in_background for longer work." : "";
   return [`An agent that you wait for has ${formatMinutes(foregroundMs)} of active time; then it ${then}.${longer}`];
 }

@@ -27,7 +27,7 @@ const bashSpec: ToolSpec = {
         run_in_background: {
           type: "boolean",
           description:
-            "Run without a time limit, and return an id for BashOutput and KillShell immediately. Use it for servers, for commands that take longer than 10 minutes, and if you have other work in the meantime. You are not notified. To wait for a build or until a server is ready, call BashOutput with a long timeout, and again if needed; do not poll with `sleep`. Your commands and your subagents' commands reach a server at 127.0.0.1; the user does only without a sandbox. The command is stopped when the session ends or, if a subagent started it, when that subagent reports.",
+            "Run without a time limit, and return an id for BashOutput and KillShell immediately. Use it for servers, for commands that take longer than 10 minutes, and if you have other work in the meantime. You are not notified. To wait for a build or until a server is ready, call BashOutput with a long timeout, and again if needed; do not poll with `sleep`. Commands, also those of subagents, reach it at 127.0.0.1; the user does only without a sandbox. The command is stopped when the session ends or, if a subagent started it, when that subagent reports.",
         },
       },
       required: ["command"],
