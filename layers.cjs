@@ -62,6 +62,7 @@ const modules = {
   reports: { modules: [...shared, "conversation", "loop", "runs", "transcript"], packages: [], builtins: true },
   link: { modules: shared, packages: ["ws"], builtins: true },
   app: { modules: underApp, packages: ["@cfworker/json-schema"], builtins: true },
+  "ai-sdk": { modules: ["protocol", "ports"], packages: [], builtins: false },
   client: { modules: ["protocol", "lib"], packages: ["eventsource-parser"], builtins: false, browser: true },
   terminal: {
     modules: ["protocol", "lib", "client"],

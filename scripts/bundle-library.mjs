@@ -7,7 +7,7 @@ import { transform } from "esbuild";
 import { rolldown } from "rolldown";
 
 /** Entry points of the package, relative to dist/lib and to dist/esm. */
-const entries = ["index", "client/index", "testing/index"];
+const entries = ["index", "ai-sdk/index", "client/index", "testing/index"];
 
 /** Packages that are small and always loaded. All others stay outside, so that they are loaded only when needed. */
 const included = ["eventsource-parser", "unbash"];

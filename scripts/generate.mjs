@@ -15,6 +15,7 @@ const targets = {
 };
 const entryPoints = {
   retinue: "src/index.ts",
+  "retinue/ai-sdk": "src/ai-sdk/index.ts",
   "retinue/client": "src/client/index.ts",
   "retinue/testing": "src/testing/index.ts",
 };

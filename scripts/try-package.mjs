@@ -14,6 +14,7 @@ const MOST_BYTES = 5_000_000;
 const root = resolve(import.meta.dirname, "..");
 const program = `
 import { openSession, VERSION } from "retinue";
+import { fromAiSdk } from "retinue/ai-sdk";
 import { foldSession, newSessionView, totalsOf } from "retinue/client";
 import { createScriptedModel } from "retinue/testing";
 
@@ -26,6 +27,8 @@ for await (const update of session.events()) view = foldSession(view, update);
 model.assertDone();
 if (text !== "Hello.") throw new Error("The scripted model received no request.");
 if (totalsOf(view).agents !== 1) throw new Error("The view does not show the main agent.");
+const specification = { specificationVersion: "v4", provider: "own", modelId: "m-1", doStream() {} };
+if (fromAiSdk(specification).describe().model !== "m-1") throw new Error("The AI SDK's model has no description.");
 console.log("retinue " + VERSION);
 `;
 // Older versions of Node can't parse `await using`.

@@ -1,7 +1,7 @@
 import { createServer } from "node:http";
 import type { AddressInfo } from "node:net";
 import { afterEach } from "vitest";
-import type { Clock, ModelProgress, ModelRequest, Prompt } from "../ports/index.ts";
+import type { Clock, Model, ModelProgress, ModelRequest, Prompt } from "../ports/index.ts";
 import type { Dialect, ModelOutcome } from "../protocol/index.ts";
 import { type ApiServer, type ApiServerOptions, createApiServer } from "../testing/index.ts";
 import type { Delay } from "./limits/delay.ts";
@@ -97,7 +97,8 @@ export interface Call {
 export interface Caller {
   readonly delays: number[];
   readonly limiter: Limiter;
-  call(request?: Partial<ModelRequest>): Promise<Call>;
+  /** Calls the model. `watch` gets what it emits. */
+  call(request?: Partial<ModelRequest>, watch?: (event: ModelProgress) => void): Promise<Call>;
 }
 
 /** Creates a caller whose retry delays take no real time: they only advance a separate clock. `delays` lists them. */
@@ -123,28 +124,36 @@ export function callerFor(url: string, dialect: Dialect, options: Partial<WireMo
   return {
     delays,
     limiter,
-    async call(request = {}) {
-      const progress: ModelProgress[] = [];
-      let over = false;
-      const emit = (event: ModelProgress) => {
-        if (over) throw new Error("emitted after the end");
-        // Leaves out events that only the clocks of a run use.
-        if (event.type === "waiting" || event.type === "sent") return;
-        progress.push(event);
-      };
-      const signal = new AbortController().signal;
-      const all = {
-        prompt: promptOf(),
-        maxTokens: 1_000,
-        callId: (index: number) => `call_${index}`,
-        signal,
-        ...request,
-      };
-      const outcome = await model.call(all, emit);
-      over = true;
-      return { outcome, progress };
-    },
+    call: (request, watch) => callModel(model, request, watch),
   };
+}
+
+/** Calls any model once, and collects what it emits. */
+export async function callModel(
+  model: Model,
+  request: Partial<ModelRequest> = {},
+  watch?: (event: ModelProgress) => void,
+): Promise<Call> {
+  const progress: ModelProgress[] = [];
+  let over = false;
+  const emit = (event: ModelProgress) => {
+    if (over) throw new Error("emitted after the end");
+    // Leaves out events that only the clocks of a run use.
+    if (event.type === "waiting" || event.type === "sent") return;
+    progress.push(event);
+    watch?.(event);
+  };
+  const signal = new AbortController().signal;
+  const all = {
+    prompt: promptOf(),
+    maxTokens: 1_000,
+    callId: (index: number) => `call_${index}`,
+    signal,
+    ...request,
+  };
+  const outcome = await model.call(all, emit);
+  over = true;
+  return { outcome, progress };
 }
 
 export function textDeltas({ progress }: Call): string {

@@ -23,7 +23,7 @@ export function checkPrograms(directory: string, programs: readonly Program[]): 
   if (programs.length === 0) return checked;
   mkdirSync(join(directory, "node_modules"), { recursive: true });
   symlinkSync(root, join(directory, "node_modules/retinue"));
-  for (const name of ["zod", "@modelcontextprotocol"])
+  for (const name of ["zod", "@modelcontextprotocol", "@ai-sdk"])
     symlinkSync(join(root, "node_modules", name), join(directory, "node_modules", name));
   writeFileSync(join(directory, "package.json"), '{ "type": "module" }');
   for (const { name, text } of programs) writeFileSync(join(directory, `${name}.ts`), text);

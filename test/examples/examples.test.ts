@@ -46,7 +46,16 @@ async function start(name: string, script: Script, { files = repository, words =
   const server = await createApiServer({ script });
   const child = spawn(process.execPath, [programs.fileOf(name), ...words], {
     cwd,
-    env: { PATH: process.env["PATH"], HOME: base, PORT: "0", ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url },
+    env: {
+      PATH: process.env["PATH"],
+      HOME: base,
+      PORT: "0",
+      ANTHROPIC_API_KEY: "k",
+      ANTHROPIC_BASE_URL: server.url,
+      ANTHROPIC_API_URL: `${server.url}/v1`,
+      OPENAI_API_KEY: "k",
+      OPENAI_BASE_URL: `${server.url}/v1`,
+    },
     stdio: ["ignore", "pipe", "pipe"],
   });
   onTestFinished(async () => {
@@ -133,6 +142,34 @@ it("fork-fan-out.ts lets forks read the cache", async () => {
   const { stdout, stderr } = await ended;
   expect(stderr).toBe("");
   expect(stdout).toMatch(/^No problems\.\nfork missing tests: \d{2,3} % .*\nfork possible bugs: \d{2,3} % .*\n$/);
+});
+
+it("ai-sdk.ts plans with one model and works with another", async () => {
+  const edit = { file_path: "src/price.js", old_string: "?? 0", new_string: "?? null" };
+  const { server, ended } = await start("ai-sdk", {
+    conversations: [
+      {
+        match: { wire: "anthropic" },
+        steps: [
+          { reply: { content: [{ thinking: "Look." }, { tool: "Read", input: { file_path: "src/price.js" } }] } },
+          { when: { afterTool: "Read" }, reply: { content: "Throw in priceOf." } },
+        ],
+      },
+      {
+        match: { wire: "responses" },
+        steps: [
+          { reply: { content: [{ thinking: "Now." }, { tool: "Edit", input: edit }] } },
+          { when: { afterTool: "Edit" }, reply: { content: "Done." } },
+        ],
+      },
+    ],
+  });
+  expect(await ended).toEqual({
+    code: 0,
+    stdout: "Plan: Throw in priceOf.\nsucceeded Done. src/price.js\n",
+    stderr: "",
+  });
+  server.assertDone();
 });
 
 it("extract.ts extracts data from 100 files", async () => {

@@ -58,9 +58,10 @@ function headersOf({ headers, responseHeaders = headers }: Record<string, unknow
   return Object.fromEntries(entries.map(([name, value]) => [name.toLowerCase(), String(value)]));
 }
 
-function bodyOf({ responseBody, error, message }: Record<string, unknown>): string {
+function bodyOf({ responseBody, error, message, type, code }: Record<string, unknown>): string {
   if (typeof responseBody === "string" && responseBody !== "") return responseBody;
   if (isRecord(error)) return JSON.stringify(isRecord(error["error"]) ? error : { error });
+  if (typeof type === "string" || typeof code === "string") return JSON.stringify({ error: { type, code, message } });
   return typeof message === "string" ? message : "";
 }
 

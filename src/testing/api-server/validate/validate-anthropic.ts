@@ -122,6 +122,7 @@ function checkTools(request: JsonObject): void {
       "description",
       "input_schema",
       "cache_control",
+      "eager_input_streaming",
       "strict",
       "defer_loading",
     ]);
