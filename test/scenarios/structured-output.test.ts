@@ -143,6 +143,7 @@ describe("the correction of an answer", () => {
     anthropic: { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url },
     openai: { OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` },
     responses: { OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${url}/v1` },
+    gemini: { GEMINI_API_KEY: "k", GOOGLE_GEMINI_BASE_URL: url },
   });
   const schema = {
     type: "object",
@@ -169,7 +170,7 @@ describe("the correction of an answer", () => {
     const formatsSent = () =>
       server.requests.map(({ rawBody }) => {
         const { output_config, response_format, text } = JSON.parse(rawBody.toString());
-        return { anthropic: { output_config }, openai: { response_format }, responses: { text } }[wire];
+        return { anthropic: { output_config }, openai: { response_format }, responses: { text }, gemini: {} }[wire];
       });
     return { server, session, formatsSent, close: () => session.close().then(() => server.close()) };
   }

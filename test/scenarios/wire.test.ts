@@ -27,6 +27,7 @@ const environments = {
   anthropic: (url: string) => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url }),
   openai,
   responses: openai,
+  gemini: (url: string) => ({ GEMINI_API_KEY: "k", GOOGLE_GEMINI_BASE_URL: url }),
 };
 const speaksResponses = { providers: { openai: { dialect: "responses" } } } as const;
 

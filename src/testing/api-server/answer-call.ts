@@ -11,6 +11,7 @@ import { type Choice, type RunningScript, turnOf } from "./script/script.ts";
 import { seededRandom } from "./seeded-random.ts";
 import type { ApiServerOptions, Fault, RecordedRequest, Reply, ScriptContext, Wire } from "./types.ts";
 import { asksForSummary } from "./validate/compaction.ts";
+import { signsThoughts } from "./validate/gemini-signature.ts";
 import { rulesOf } from "./validate/model-rules.ts";
 import { readReasoning, reasons } from "./validate/reasoning.ts";
 import { betasOf, createThinkingLedger, readThinking, showsThinking } from "./validate/thinking.ts";
@@ -37,7 +38,10 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
     // A request that fails before the model begins to respond neither reads from the cache nor writes to it.
     if (isLight || !isObject(request.body) || cutsBeforeHeaders(fault)) return undefined;
     const wire = request.wire as Wire;
-    const entry = cache.open({ wire, model: request.model, prefixes: promptPrefixes(wire, request.rawBody) }, now());
+    const entry = cache.open(
+      { wire, model: request.model, prefixes: promptPrefixes(wire, request.rawBody, request.model) },
+      now(),
+    );
     request.cache = entry.account;
     if (readableAfter === "immediately") entry.commit(now());
     return entry;
@@ -46,6 +50,7 @@ export function createCallAnswerer({ options, script, seed, now }: CallAnswererO
   const thinks = ({ wire, model, body }: RecordedRequest): boolean => {
     if (!(options.thinks ?? !isLight) || asksForSummary(body)) return false;
     if (wire === "responses") return reasons(body);
+    if (wire === "gemini") return signsThoughts(model);
     if (wire !== "anthropic" || !rulesOf(model).alwaysThinks) return false;
     return asObject(asObject(body)["thinking"])["type"] !== "between_tools";
   };

@@ -28,7 +28,7 @@ export async function createApiServer(options: ApiServerOptions): Promise<ApiSer
     const live = await recorder.record(incoming, response);
     if (live === undefined) return;
     const { request } = live;
-    if (request.wire === "models") return answerModels(response, options.models ?? ["scripted-model"]);
+    if (request.wire === "models") return answerModels(request, response, options.models ?? ["scripted-model"]);
     if (request.wire === "unknown") return answerUnknown(request, response);
     await answerCall(live, response);
   };
@@ -70,8 +70,14 @@ function listen(server: ReturnType<typeof createServer>, port: number): Promise<
   });
 }
 
-/** Responds with a list that clients of both wire formats can read. */
-function answerModels(response: ServerResponse, models: readonly string[]): void {
+/** Responds with Gemini's list, or with one that clients of all other wire formats can read. */
+function answerModels({ path }: RecordedRequest, response: ServerResponse, models: readonly string[]): void {
+  response.writeHead(200, { "content-type": "application/json" });
+  if (path.startsWith("/v1beta/")) {
+    const listed = models.map((id) => ({ name: `models/${id}`, supportedGenerationMethods: ["generateContent"] }));
+    response.end(JSON.stringify({ models: listed }));
+    return;
+  }
   const data = models.map((id) => ({
     id,
     type: "model",
@@ -82,7 +88,6 @@ function answerModels(response: ServerResponse, models: readonly string[]): void
     owned_by: "scripted",
   }));
   const list = { object: "list", data, has_more: false, first_id: models[0] ?? null, last_id: models.at(-1) ?? null };
-  response.writeHead(200, { "content-type": "application/json" });
   response.end(JSON.stringify(list));
 }
 

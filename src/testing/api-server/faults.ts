@@ -1,6 +1,7 @@
 import { seededRandom } from "./seeded-random.ts";
 import type { Fault, PlannedFault, Wire } from "./types.ts";
 import { anthropicErrorFrame } from "./wire/wire-anthropic.ts";
+import { geminiErrorFrame } from "./wire/wire-gemini.ts";
 import type { Frame, WireMessage, WirePart } from "./wire/wire-message.ts";
 import { openaiErrorFrame } from "./wire/wire-openai.ts";
 import { responsesErrorFrame } from "./wire/wire-responses.ts";
@@ -9,6 +10,7 @@ const errorFrames: Record<Wire, (type: string, message: string) => Frame> = {
   anthropic: anthropicErrorFrame,
   openai: openaiErrorFrame,
   responses: responsesErrorFrame,
+  gemini: geminiErrorFrame,
 };
 
 /** Marks where `applyToFrames` inserts invalid bytes: a private-use character that no script contains. */

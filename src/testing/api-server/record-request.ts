@@ -116,7 +116,7 @@ function makeRequest(incoming: IncomingMessage, arrival: Arrival): LiveRequest {
       });
     }),
   };
-  Object.assign(request, light ? scanFields(rawBody) : readFields(request.body));
+  Object.assign(request, fieldsOfPath(path) ?? (light ? scanFields(rawBody) : readFields(request.body)));
   return {
     request,
     closing: () => {
@@ -146,11 +146,21 @@ function wireOf(method: string | undefined, url: string): RecordedRequest["wire"
   if (method === "POST" && path === "/v1/messages") return "anthropic";
   if (method === "POST" && path === "/v1/chat/completions") return "openai";
   if (method === "POST" && path === "/v1/responses") return "responses";
-  if (method === "GET" && path === "/v1/models") return "models";
+  if (method === "POST" && geminiPath.test(url)) return "gemini";
+  if (method === "GET" && (path === "/v1/models" || path === "/v1beta/models")) return "models";
   return "unknown";
 }
 
+const geminiPath = /^\/v1beta\/models\/([^/:?]+):(generateContent|streamGenerateContent\?alt=sse)$/;
+
 type BodyFields = Pick<RecordedRequest, "model" | "streaming" | "streamsUsage">;
+
+/** Returns the fields of a request in the Gemini wire format, which has them in its path. */
+function fieldsOfPath(path: string): BodyFields | undefined {
+  const [, model, method] = geminiPath.exec(path) ?? [];
+  if (model === undefined) return undefined;
+  return { model: decodeURIComponent(model), streaming: method !== "generateContent", streamsUsage: true };
+}
 
 function readFields(value: unknown): BodyFields {
   const body = asObject(value);

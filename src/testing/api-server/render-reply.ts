@@ -2,6 +2,7 @@ import { applyToFrames, applyToMessage } from "./faults.ts";
 import type { Fault, InputTransformation, Pacing, RecordedRequest, Reply, Wire } from "./types.ts";
 import type { ErrorAnswer } from "./wire/error-answer.ts";
 import { anthropicBody, anthropicFrames } from "./wire/wire-anthropic.ts";
+import { geminiBody, geminiFrames } from "./wire/wire-gemini.ts";
 import { type Frame, type MessageOptions, makeWireMessage, type WireMessage } from "./wire/wire-message.ts";
 import { openaiBody, openaiFrames } from "./wire/wire-openai.ts";
 import { responsesBody, responsesFrames } from "./wire/wire-responses.ts";
@@ -35,7 +36,9 @@ export type RenderContext = {
 
 export function renderReply(reply: Reply, context: RenderContext): Rendered {
   const { request, wire, fault } = context;
-  const scripted = makeWireMessage(reply, { ...context, model: request.model });
+  // Gemini models sign their calls and texts instead of sending empty thinking.
+  const thinks = context.thinks && wire !== "gemini";
+  const scripted = makeWireMessage(reply, { ...context, thinks, model: request.model });
   const message = fault ? applyToMessage(scripted, fault) : scripted;
   const transformations = reply.inputTransformations ?? context.transformations;
   const frames = framesOf(message, { ...context, transformations });
@@ -68,13 +71,16 @@ function isCut(fault: Fault | undefined): fault is CutFault {
   return fault?.kind === "hang" || fault?.kind === "close" || fault?.kind === "reset";
 }
 
-function framesOf(message: WireMessage, { request, wire, transformations }: RenderContext): Iterable<Frame> {
+function framesOf(message: WireMessage, context: RenderContext): Iterable<Frame> {
+  const { request, wire, transformations } = context;
   if (wire === "openai")
     return request.streaming ? openaiFrames(message, request.streamsUsage) : [{ text: openaiBody(message) }];
   if (wire === "responses")
     return request.streaming
       ? responsesFrames(message, request.body)
       : [{ text: responsesBody(message, request.body) }];
+  if (wire === "gemini")
+    return request.streaming ? geminiFrames(message, context) : [{ text: geminiBody(message, context) }];
   return request.streaming
     ? anthropicFrames(message, transformations)
     : [{ text: anthropicBody(message, transformations) }];
@@ -108,6 +114,7 @@ function contentType(request: RecordedRequest, fault: Fault | undefined): string
 }
 
 function requestId(wire: Wire, id: string): Record<string, string> {
+  if (wire === "gemini") return {};
   const value = `req_${id.slice(/[-_]/.exec(id)?.index ?? 0).slice(1)}`;
   return wire === "anthropic" ? { "request-id": value } : { "x-request-id": value };
 }

@@ -1,9 +1,12 @@
 import type { IncomingHttpHeaders } from "node:http";
 
-/** Wire format of a request: Anthropic's Messages API, or OpenAI's Chat Completions API or Responses API. */
-export type Wire = "anthropic" | "openai" | "responses";
+/**
+ * Wire format of a request: Anthropic's Messages API, OpenAI's Chat Completions API or Responses API, or Google's Gemini
+ * API.
+ */
+export type Wire = "anthropic" | "openai" | "responses" | "gemini";
 
-/** Stop reasons by their Anthropic names. The OpenAI wire formats map them to their own. */
+/** Stop reasons by their Anthropic names. The other wire formats map them to their own. */
 export type StopReason =
   | "end_turn"
   | "tool_use"
@@ -41,8 +44,8 @@ export type ReplyPart =
   | { redactedThinking: string }
   | ToolPart
   /**
-   * Any other Anthropic content block or OpenAI output item, for example from a provider's search. It is sent whole in
-   * content_block_start or response.output_item.added.
+   * Any other Anthropic content block, OpenAI output item or Gemini part, for example from a provider's search. It is
+   * sent whole in one event.
    */
   | { block: Readonly<Record<string, unknown>> };
 
@@ -74,6 +77,8 @@ export type Reply = {
   content: string | readonly ReplyPart[];
   /** Stop reason; defaults to tool_use if there is a tool call, and to end_turn otherwise. */
   stopReason?: StopReason;
+  /** Finish reason in the Gemini wire format, such as "RECITATION". Replaces the one that follows from `stopReason`. */
+  finishReason?: string;
   pacing?: Pacing;
   usage?: UsageOverride;
   headers?: Readonly<Record<string, string>>;
@@ -92,7 +97,10 @@ export type InputTransformation = {
 /** Number of body bytes, or a random position in the body, determined by the seed. */
 export type AfterBytes = number | "random";
 
-/** When a client should try again, expressed in seconds, as a date, or in milliseconds. */
+/**
+ * When a client should try again, expressed in seconds, as a date, or in milliseconds. Sent in a header, or in the error
+ * itself in the Gemini wire format.
+ */
 export type RetryAfter = { seconds: number } | { dateInSeconds: number } | { milliseconds: number };
 
 /** A fault in a response, such as `{ kind: "status", status: 529 }` or `{ kind: "hang" }`. */
@@ -107,7 +115,10 @@ export type Fault =
       body?: string;
       headers?: Readonly<Record<string, string>>;
     }
-  /** OpenAI: 429 insufficient_quota. Anthropic: billing_error with 429 or 402, or the credit message with 400. */
+  /**
+   * OpenAI: 429 insufficient_quota. Anthropic: billing_error with 429 or 402, or the credit message with 400. Gemini:
+   * RESOURCE_EXHAUSTED without a time to wait.
+   */
   | { kind: "spend-cap"; status?: 400 | 402 | 429 }
   /** Without `afterBytes`, this fault and the next two happen before the headers. */
   | { kind: "hang"; afterBytes?: AfterBytes }
@@ -266,7 +277,7 @@ export type CacheOptions = {
   minimumTokens?: number | Readonly<Record<string, number>>;
   /** Number of positions searched per mark, backwards from the mark (default 20). */
   lookBack?: number;
-  /** Smallest cached prefix in the OpenAI wire formats, and the step by which it grows (default 1024 and 128). */
+  /** Smallest cached prefix in all other wire formats, and the step by which it grows (default 1024 and 128). */
   openaiMinimumTokens?: number;
   openaiStepTokens?: number;
 };
@@ -293,7 +304,8 @@ export type ApiServerOptions = {
   /**
    * By default, each reply without scripted thinking begins with a thinking block without text if the model always
    * thinks (Claude Fable 5.1, Opus 5.5, Sonnet 5.5 and later), or with a reasoning item without a summary in the
-   * Responses API, as in the providers' responses. False, or a light recording, leaves these blocks out.
+   * Responses API, and Gemini models sign their calls and texts, as in the providers' responses. False, or a light
+   * recording, leaves all of this out.
    */
   thinks?: boolean;
   port?: number;
@@ -306,7 +318,7 @@ export type ApiServer = {
   readonly url: string;
   readonly port: number;
   readonly seed: number;
-  /** Every request in order of arrival, including GET /v1/models and unknown paths. */
+  /** Every request in order of arrival, including those for lists of models and unknown paths. */
   readonly requests: readonly RecordedRequest[];
   /** Resolves to the n-th request (starting at 1) once its body has arrived. Rejects if the server closes first. */
   waitForRequest(n: number): Promise<RecordedRequest>;

@@ -9,7 +9,7 @@ export type Prefix = { hash: string; tokens: number; mark: "5m" | "1h" | undefin
  * Returns the prefixes of a prompt, one for each block in the provider's order: tools, system, content of messages. A
  * block consists of its raw bytes without `cache_control`. Four bytes of a prefix are counted as one token.
  */
-export function promptPrefixes(wire: Wire, rawBody: Buffer): readonly Prefix[] {
+export function promptPrefixes(wire: Wire, rawBody: Buffer, model?: string): readonly Prefix[] {
   const members = new Map(membersOf(rawBody, valueAt(rawBody, 0)).map((member) => [member.key, member.value]));
   const raw = (key: string) => {
     const span = members.get(key);
@@ -20,20 +20,24 @@ export function promptPrefixes(wire: Wire, rawBody: Buffer): readonly Prefix[] {
     return span === undefined ? [] : isArray(rawBody, span) ? itemsOf(rawBody, span) : [span];
   };
   // Providers put the schema of the answer before everything else.
-  const format = `${raw("response_format")} ${raw("output_config")} ${raw("text")}`;
-  const chain = startChain(`${wire} ${raw("model")} ${format}`);
+  const { responseJsonSchema: schema } = JSON.parse(raw("generationConfig") || "{}");
+  const format = `${raw("response_format")} ${raw("output_config")} ${raw("text")}${JSON.stringify(schema) ?? ""}`;
+  const chain = startChain(`${wire} ${raw("model") || model} ${format}`);
   for (const tool of listed("tools")) chain.add("tool", block(rawBody, tool));
-  for (const system of listed(wire === "responses" ? "instructions" : "system")) {
+  for (const system of listed(systemKeys[wire] ?? "system")) {
     chain.add("system", block(rawBody, system));
   }
   // If one of these parameters changes, the provider still reads tools and system from its cache, but no messages.
   if (wire === "anthropic") chain.salt(`${raw("thinking")} ${raw("tool_choice")}`);
-  for (const message of listed(wire === "responses" ? "input" : "messages")) {
+  for (const message of listed(messageKeys[wire] ?? "messages")) {
     if (wire === "anthropic") addMessage(chain, rawBody, message);
     else chain.add("message", { bytes: rawBody.subarray(message.start, message.end), mark: undefined });
   }
   return chain.prefixes;
 }
+
+const systemKeys: Partial<Record<Wire, string>> = { responses: "instructions", gemini: "systemInstruction" };
+const messageKeys: Partial<Record<Wire, string>> = { responses: "input", gemini: "contents" };
 
 type Block = { bytes: Buffer; mark: Prefix["mark"] };
 type Chain = ReturnType<typeof startChain>;

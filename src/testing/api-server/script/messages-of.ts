@@ -1,5 +1,6 @@
 import { asList, asObject, asText, isObject, type JsonObject } from "../json-values.ts";
 import type { RecordedRequest } from "../types.ts";
+import { contentsOf, thoughtsIn } from "../validate/gemini-signature.ts";
 import { inputItems, isOutput, thinkingOf } from "../validate/reasoning.ts";
 
 /** A tool call in a request's message. */
@@ -21,6 +22,7 @@ export type SeenMessage = {
  */
 export function messagesOf(request: RecordedRequest): readonly SeenMessage[] {
   if (request.wire === "responses") return messagesOfItems(inputItems(request.body));
+  if (request.wire === "gemini") return contentsOf(request.body).map(geminiMessage);
   const messages = asList(asObject(request.body)["messages"]).map(asObject);
   return request.wire === "openai" ? openaiMessages(messages) : messages.map(anthropicMessage);
 }
@@ -29,6 +31,7 @@ export function messagesOf(request: RecordedRequest): readonly SeenMessage[] {
 export function systemOf(request: RecordedRequest): string {
   const body = asObject(request.body);
   if (request.wire === "responses") return textOf(body["instructions"]);
+  if (request.wire === "gemini") return textOf(asObject(body["systemInstruction"])["parts"]);
   if (request.wire !== "openai") return textOf(body["system"]);
   const isSystem = (message: JsonObject) => message["role"] === "system" || message["role"] === "developer";
   const messages = asList(body["messages"]).map(asObject).filter(isSystem);
@@ -37,7 +40,9 @@ export function systemOf(request: RecordedRequest): string {
 
 /** Returns the names of the tools that a request offers. */
 export function toolNamesOf(request: RecordedRequest): readonly string[] {
-  const tools = asList(asObject(request.body)["tools"]).map(asObject);
+  const listed = asList(asObject(request.body)["tools"]).map(asObject);
+  const isGemini = request.wire === "gemini";
+  const tools = isGemini ? listed.flatMap((tool) => asList(tool["functionDeclarations"]).map(asObject)) : listed;
   return tools.map((tool) => asText(isObject(tool["function"]) ? tool["function"]["name"] : tool["name"]));
 }
 
@@ -125,6 +130,26 @@ function withItem(message: SeenMessage, item: JsonObject): SeenMessage {
     default:
       return { ...message, text: joined(message.text, textOf(item["content"])) };
   }
+}
+
+/** The thinking of a message is what its signatures contain. */
+function geminiMessage({ role, parts }: JsonObject): SeenMessage {
+  const all = asList(parts).map(asObject);
+  const ofKind = (kind: string) => all.flatMap((part) => (isObject(part[kind]) ? [part[kind]] : []));
+  return {
+    role: role === "model" ? "assistant" : "user",
+    text: textOf(all.filter((part) => part["thought"] !== true && part["text"] !== "")),
+    thinking: all.flatMap((part) => thoughtsIn(part["thoughtSignature"]) ?? []).join("\n"),
+    toolCalls: ofKind("functionCall").map((call) => ({
+      id: asText(call["id"]),
+      name: asText(call["name"]),
+      input: call["args"],
+    })),
+    toolResults: ofKind("functionResponse").map(({ id, response }) => {
+      const { output, error } = asObject(response);
+      return { id: asText(id), text: asText(error ?? output), isError: error !== undefined };
+    }),
+  };
 }
 
 function textOf(content: unknown): string {

@@ -1,4 +1,3 @@
-import { asObject } from "../json-values.ts";
 import type { Fault, Matcher, RecordedRequest, Reply, ReplyFunction, Script, Step } from "../types.ts";
 import { messagesOf, systemOf, toolNamesOf } from "./messages-of.ts";
 
@@ -106,7 +105,7 @@ function matches(matcher: RunningConversation["match"], request: RecordedRequest
   if (matcher === undefined) return true;
   if (typeof matcher === "function") return matcher(request);
   if (matcher.wire !== undefined && matcher.wire !== request.wire) return false;
-  if (matcher.model !== undefined && matcher.model !== asObject(request.body)["model"]) return false;
+  if (matcher.model !== undefined && matcher.model !== request.model) return false;
   if (matcher.turn !== undefined && matcher.turn !== turnOf(request)) return false;
   if (matcher.systemContains !== undefined && !systemOf(request).includes(matcher.systemContains)) return false;
   if (matcher.offersTool !== undefined && !toolNamesOf(request).includes(matcher.offersTool)) return false;

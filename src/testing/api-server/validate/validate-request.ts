@@ -3,6 +3,7 @@ import type { ApiServerOptions, RecordedRequest, Wire } from "../types.ts";
 import { type ErrorAnswer, errorAnswer } from "../wire/error-answer.ts";
 import { betasOf, type ThinkingLedger } from "./thinking.ts";
 import { validateAnthropic } from "./validate-anthropic.ts";
+import { validateGemini } from "./validate-gemini.ts";
 import { validateOpenai } from "./validate-openai.ts";
 import { validateResponses } from "./validate-responses.ts";
 
@@ -19,7 +20,7 @@ export function validateRequest(
     answer: errorAnswer(wire, status, { message }),
   });
   const key = keyProblem(request, options);
-  if (key !== undefined) return refuse(401, key);
+  if (key !== undefined) return refuse(wire === "gemini" ? 400 : 401, key);
   if (wire === "anthropic" && !request.headers["anthropic-version"]) {
     return refuse(400, "anthropic-version: header is required");
   }
@@ -31,22 +32,31 @@ export function validateRequest(
       validateAnthropic(body, { ledger, ...betas, version: String(request.headers["anthropic-version"]) }),
     openai: validateOpenai,
     responses: (body) => validateResponses(body, ledger),
+    gemini: (body) => validateGemini(body, { model: request.model, seed: options.seed ?? 1 }),
   };
   const problem = validate[wire](request.body);
   if (problem !== undefined) return refuse(400, problem);
   if (options.models !== undefined && !options.models.includes(request.model)) {
-    return refuse(404, `model: ${request.model}`);
+    return refuse(404, unknownModel(request));
   }
   return undefined;
 }
 
+function unknownModel({ wire, model }: RecordedRequest): string {
+  if (wire !== "gemini") return `model: ${model}`;
+  const where = "is not found for API version v1beta, or is not supported for generateContent";
+  return `models/${model} ${where}. Call ModelService.ListModels to see the list of available models.`;
+}
+
 function keyProblem(request: RecordedRequest, { apiKey, requireKey }: ApiServerOptions): string | undefined {
   const bearer = /^Bearer (.+)$/.exec(request.headers.authorization ?? "")?.[1];
-  const header = request.headers["x-api-key"];
-  const key = (request.wire === "anthropic" && typeof header === "string" ? header : undefined) ?? bearer;
+  const headers: Partial<Record<string, string>> = { anthropic: "x-api-key", gemini: "x-goog-api-key" };
+  const header = request.headers[headers[request.wire] ?? ""];
+  const key = (typeof header === "string" ? header : undefined) ?? bearer;
   if (!key)
     return requireKey === false && apiKey === undefined ? undefined : "x-api-key or authorization: Bearer is required";
-  return apiKey === undefined || key === apiKey ? undefined : "invalid API key";
+  if (apiKey === undefined || key === apiKey) return undefined;
+  return request.wire === "gemini" ? "API key not valid. Please pass a valid API key." : "invalid API key";
 }
 
 function jsonProblem(request: RecordedRequest): string | undefined {

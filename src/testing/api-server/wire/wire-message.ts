@@ -9,6 +9,7 @@ export type WireMessage = {
   model: string;
   parts: readonly WirePart[];
   stopReason: StopReason;
+  finishReason: string | undefined;
   usage: Usage;
   /** Set if the message is a summary of the conversation, which the provider counts apart from responses. */
   isSummary: boolean;
@@ -57,6 +58,7 @@ export function makeWireMessage(reply: Reply, options: MessageOptions): WireMess
     model: options.model,
     parts,
     stopReason: summary ? "compaction" : (reply.stopReason ?? (usesTool ? "tool_use" : "end_turn")),
+    finishReason: reply.finishReason,
     usage: withinWritten({ ...options.usage, outputTokens: outputTokens(written), ...reply.usage }),
     isSummary: options.summarizes,
   };
@@ -73,7 +75,12 @@ function summaryOf(
   return [{ kind: "block", block: { type: "compaction", content, signature } }];
 }
 
-const idPrefixes: Record<Wire, string> = { anthropic: "msg_", openai: "chatcmpl-", responses: "resp_" };
+const idPrefixes: Record<Wire, string> = {
+  anthropic: "msg_",
+  openai: "chatcmpl-",
+  responses: "resp_",
+  gemini: "",
+};
 
 function isThought(part: ReplyPart): boolean {
   return typeof part !== "string" && ("thinking" in part || "redactedThinking" in part);
@@ -150,8 +157,9 @@ function makePart(part: ReplyPart, { index, size, options }: { index: number; si
   if (typeof part === "string") return { kind: "text" as const, pieces: cutIntoPieces(part, size) };
   if ("text" in part) return { kind: "text" as const, pieces: cutIntoPieces(part.text, size) };
   if ("redactedThinking" in part) {
-    // In the Responses API, all reasoning is encrypted. There, this is reasoning without a summary.
-    if (options.wire === "responses") return { kind: "thinking" as const, pieces: [], signature: undefined };
+    // In the Responses API and the Gemini API, all reasoning is encrypted. There, this is reasoning without a summary.
+    if (options.wire === "responses" || options.wire === "gemini")
+      return { kind: "thinking" as const, pieces: [], signature: undefined };
     return { kind: "redacted" as const, data: part.redactedThinking };
   }
   if ("block" in part) return { kind: "block" as const, block: part.block };
