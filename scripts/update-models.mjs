@@ -19,6 +19,8 @@ const source = readFileSync(path, "utf8");
 const [block, text] = /export const models = `\n([^`]*)`;/.exec(source) ?? stop(`${target} has no table of models.`);
 const [header, ...rows] = text.trimEnd().split("\n").map(parseRow);
 const changes = [];
+/** Providers that have another name in the file. */
+const namesThere = { gemini: "google" };
 
 for (const name of values.add ?? []) addRow(name);
 const updated = rows.map(updateRow);
@@ -91,7 +93,8 @@ function prices([input, out, read, write]) {
 
 function entryOf(name) {
   const slash = name.indexOf("/");
-  return catalog[name.slice(0, slash)]?.models?.[name.slice(slash + 1)];
+  const provider = name.slice(0, slash);
+  return catalog[namesThere[provider] ?? provider]?.models?.[name.slice(slash + 1)];
 }
 
 function updateRow(row) {

@@ -207,7 +207,8 @@ function asPrompt(prompt: string): string {
   return `retinue -p "${prompt.replaceAll('"', '\\"')}"`;
 }
 
-const noLogin = () => "Set ANTHROPIC_API_KEY or OPENAI_API_KEY instead; `retinue doctor` shows which key is used.";
+const noLogin = () =>
+  "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY instead; `retinue doctor` shows which key is used.";
 const newVersion = () => "Install the new version the same way you installed this one.";
 
 /** Commands that other programs have, each with Retinue's alternative. The argument is the word after the command. */

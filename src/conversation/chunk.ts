@@ -72,8 +72,11 @@ export class Chunk {
   write(head: Head, count = this.count): void {
     if (this.buffer.segments >= count) return;
     const serializer = serializerFor(head.dialect);
-    const fresh = this.messages.slice(this.buffer.segments, count);
-    this.buffer.write(fresh.map((message) => serializer.segment(message, head)));
+    const written = this.buffer.segments;
+    const before = (index: number): Message | undefined =>
+      index === 0 ? this.before?.messages.at(-1) : this.messages[index - 1];
+    const fresh = this.messages.slice(written, count);
+    this.buffer.write(fresh.map((message, at) => serializer.segment(message, head, () => before(written + at))));
   }
 
   /**

@@ -27,7 +27,7 @@ export interface PrefixPoints {
 /** Returns the ends of the shared tools, of each dimension of the head, of the tool results and of each message. */
 export function prefixPoints(view: ChainView, after?: PrefixPoint): PrefixPoints {
   const { bytes, toolMarks, dimensions, fingerprints, holdsMessage } = headBytes(view.head);
-  let key = `${view.head.provider} ${view.head.dialect}`;
+  let key = `${view.head.provider} ${view.head.dialect} ${view.head.model}`;
   const head = toolMarks.map((mark): PrefixPoint => {
     // The cache mark of a tool is inserted before its closing brace.
     const shared = bytes.subarray(0, mark + 1);
@@ -66,6 +66,11 @@ export interface CacheDifference {
  * such reason.
  */
 export function cacheDifference(earlier: Prompt, later: Prompt): CacheDifference | undefined {
+  const { dialect, model } = earlier.head;
+  if (dialect === "gemini" && model !== later.head.model) {
+    // Requests to Gemini name the model outside of their body.
+    return { dimension: "tools_model_thinking", firstDifference: 0 };
+  }
   const before = withoutMarks(earlier);
   const after = withoutMarks(later);
   const firstDifference = firstDifferingByte(before, after);

@@ -1,5 +1,6 @@
 import {
   type AssistantBlock,
+  type Dialect,
   type Head,
   type Message,
   type OpaqueBlock,
@@ -34,13 +35,13 @@ export function isShownTo(block: ThinkingBlock | OpaqueBlock, { provider, model,
   const { origin } = block;
   if (origin.provider !== provider) return false;
   if (origin.model !== model && !(isClaude(origin.model) && isClaude(model) && isThinking(block))) return false;
-  if (block.type === "opaque") return dialect === (isReasoning(block) ? "responses" : "anthropic");
+  if (block.type === "opaque") return dialect === dialectOf(block);
   return dialect === "anthropic" && block.signature !== undefined;
 }
 
 export function isThinking(block: AssistantBlock): block is ThinkingBlock | OpaqueBlock {
   if (block.type !== "opaque") return block.type === "thinking";
-  return isReasoning(block) || /"type"\s*:\s*"(redacted_thinking|compaction)"/.test(block.json);
+  return dialectOf(block) !== "anthropic" || /"type"\s*:\s*"(redacted_thinking|compaction)"/.test(block.json);
 }
 
 /** Words with which every summary begins that is not the provider's block. */
@@ -68,9 +69,10 @@ function isClaude(model: string): boolean {
   return /(^|[/.])claude-/.test(model);
 }
 
-/** Returns whether a block is a reasoning item of the Responses API. */
-function isReasoning({ json }: OpaqueBlock): boolean {
-  return /"type"\s*:\s*"reasoning"/.test(json);
+/** Returns the dialect that a block was written in, which for a thought signature of a Gemini model is `gemini`. */
+function dialectOf({ json }: OpaqueBlock): Dialect {
+  if (json.startsWith('{"thoughtSignature"')) return "gemini";
+  return /"type"\s*:\s*"reasoning"/.test(json) ? "responses" : "anthropic";
 }
 
 /** Returns whether two heads put the same tools and system text before the messages. */

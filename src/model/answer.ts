@@ -7,6 +7,8 @@ export type CompleteAnswer = Extract<ModelOutcome, { ok: true }>;
 export interface ProviderError {
   readonly type: string;
   readonly message: string;
+  /** Time to wait before the next attempt, if the error itself says so. */
+  readonly retryAfterMs?: number | undefined;
 }
 
 /** Converts a response in one dialect to neutral blocks. */
@@ -56,11 +58,34 @@ export function parseObject(json: string): object | undefined {
 /** Returns the error that a provider reports as a text or an object. */
 export function providerErrorOf(value: unknown): ProviderError {
   if (typeof value === "string") return { type: "error", message: value };
-  const { code, type, message } = value as { code?: unknown; type?: unknown; message?: unknown };
+  const { code, type, status, message, details } = value as Readonly<Record<string, unknown>>;
+  const { error_code: detail } = { ...(details as { readonly error_code?: unknown } | undefined) };
   return {
-    type: [type, code].filter((word) => typeof word === "string").join(" ") || "error",
+    type:
+      [type, code, detail, status, ...quotasIn(details)].filter((word) => typeof word === "string").join(" ") ||
+      "error",
     message: String(message ?? ""),
+    retryAfterMs: retryDelayIn(details),
   };
+}
+
+/** Returns how long to wait according to the details of one of Google's errors. */
+function retryDelayIn(details: unknown): number | undefined {
+  const delays = detailsIn(details).map(({ retryDelay }) => Number.parseFloat(String(retryDelay)));
+  const seconds = delays.find((each) => each >= 0);
+  return seconds === undefined ? undefined : Math.ceil(seconds * 1_000);
+}
+
+/** Returns the names of the quotas that were exceeded according to the details of one of Google's errors. */
+function quotasIn(details: unknown): readonly unknown[] {
+  return detailsIn(details).flatMap(({ violations, reason }) => [
+    reason,
+    ...(Array.isArray(violations) ? violations.map((each: { quotaId?: unknown } | null) => each?.quotaId) : []),
+  ]);
+}
+
+function detailsIn(details: unknown): readonly Readonly<Record<string, unknown>>[] {
+  return Array.isArray(details) ? details.filter((each) => typeof each === "object" && each !== null) : [];
 }
 
 /** Replaces lone surrogates, which can't be sent back as UTF-8 and would make every later request invalid. */

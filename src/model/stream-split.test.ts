@@ -12,13 +12,14 @@ import { createReader } from "./wire-model.ts";
 /** Returns the bytes that a server actually sends for a reply. */
 async function streamOf(reply: Reply, dialect: Dialect): Promise<Buffer> {
   const server = await createApiServer({ script: [reply] });
-  const response = await fetch(messagesUrl(server.url, dialect), {
+  const response = await fetch(messagesUrl(server.url, dialect, "test-model"), {
     method: "POST",
     body: Buffer.concat(promptOf().body(dialect, 1_000)),
     headers: {
       "content-type": "application/json",
       "x-api-key": testKey,
       "anthropic-version": "2023-06-01",
+      "x-goog-api-key": testKey,
       authorization: `Bearer ${testKey}`,
     },
   });
@@ -28,7 +29,8 @@ async function streamOf(reply: Reply, dialect: Dialect): Promise<Buffer> {
   return bytes;
 }
 
-function readIn(dialect: Dialect, chunks: Iterable<Buffer>) {
+/** Reads a stream, and its end unless it is cut. */
+function readIn(dialect: Dialect, chunks: Iterable<Buffer>, isCut = false) {
   const progress: ModelProgress[] = [];
   const origin = { provider: "p", model: "m" };
   const options = {
@@ -42,6 +44,7 @@ function readIn(dialect: Dialect, chunks: Iterable<Buffer>) {
   const receiver = receiveAnswer({ status: 200, headers: {} }, { reader, info, ...limits });
   let verdict: Verdict | undefined;
   for (const chunk of chunks) verdict ??= receiver.data(chunk);
+  if (!isCut) verdict ??= receiver.end(true);
   return { verdict, answer: reader.answer(), progress };
 }
 
@@ -96,9 +99,15 @@ describe.each(dialects)("a stream split anywhere, %s", (dialect) => {
 
   it("is complete only at its end marker", async () => {
     const bytes = await streamOf(reply, dialect);
-    const markers = { anthropic: '"message_stop"', openai: "[DONE]", responses: '"response.completed"' };
+    const markers = {
+      anthropic: '"message_stop"',
+      openai: "[DONE]",
+      responses: '"response.completed"',
+      gemini: '"finishReason"',
+    };
     const marker = bytes.lastIndexOf(markers[dialect]);
-    for (let cut = 0; cut < marker; cut += 7) expect(readIn(dialect, [bytes.subarray(0, cut)]).verdict).toBeUndefined();
+    for (let cut = 0; cut < marker; cut += 7)
+      expect(readIn(dialect, [bytes.subarray(0, cut)], true).verdict).toBeUndefined();
   });
 });
 

@@ -2,6 +2,7 @@ import type { BodyOptions, Clock, Model, ModelProgress, ModelRequest } from "../
 import type { Dialect, ModelOutcome } from "../protocol/index.ts";
 import type { AnswerReader, ReaderOptions } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
+import { createGeminiReader } from "./gemini/gemini-reader.ts";
 import type { Limiter } from "./limits/limiter.ts";
 import { defaultRetryPolicy, type RetryPolicy } from "./limits/retry.ts";
 import { createOpenaiReader } from "./openai/openai-reader.ts";
@@ -42,7 +43,7 @@ export interface WireModelOptions {
 export function createWireModel(options: WireModelOptions): Model {
   const { provider, model, connections = sharedConnections() } = options;
   const description = describeModel(provider, model);
-  const url = messagesUrl(provider.baseUrl, provider.dialect);
+  const url = messagesUrl(provider.baseUrl, provider.dialect, model);
   const info = providerInfo(provider, model);
   const wire: Wire = {
     options,
@@ -146,9 +147,12 @@ const modelsWithoutSummaries = new Set<string>();
 /** Models that rejected a request to summarize a conversation, each with the URL of its server. */
 const modelsWithoutCompaction = new Set<string>();
 
-const refusedReasoning = /reasoning[ _.]summar/i;
-const refusedDisplay =
-  /\badaptive\b|thinking\.display|thinking: extra inputs|\bunknown\b.{0,80}\b(?:thinking|display)\b/i;
+/** Errors of servers that refuse to return summaries of the thinking. */
+const refusals: Partial<Record<Dialect, RegExp>> = {
+  anthropic: /\badaptive\b|thinking\.display|thinking: extra inputs|\bunknown\b.{0,80}\b(?:thinking|display)\b/i,
+  responses: /reasoning[ _.]summar/i,
+  gemini: /thinking is not (enabled|supported)|include_?thoughts|\bunknown\b.{0,80}thinking/i,
+};
 
 /**
  * Decides whether a request asks the provider to enforce the schema of the answer, which not all servers and models can
@@ -160,12 +164,8 @@ function createFallback({ url, info, options }: Wire, { answerSchema, summaryIns
   let schema = answerSchema && !modelsWithoutSchemas.has(name) ? enforceableSchema(answerSchema) : undefined;
   let wasRefused = false;
   const { dialect } = options.provider;
-  const refusedSummaries =
-    dialect === "responses"
-      ? refusedReasoning
-      : dialect === "anthropic" && prompt.head.thinking
-        ? refusedDisplay
-        : undefined;
+  const asks = dialect !== "anthropic" || prompt.head.thinking !== undefined;
+  const refusedSummaries = asks ? refusals[dialect] : undefined;
   return {
     current: (): BodyOptions => ({
       answerSchema: schema,
@@ -203,4 +203,5 @@ export const createReader: Record<Dialect, (options: ReaderOptions) => AnswerRea
   anthropic: createAnthropicReader,
   openai: createOpenaiReader,
   responses: createResponsesReader,
+  gemini: createGeminiReader,
 };

@@ -53,12 +53,18 @@ export function providerAt(url: string, dialect: Dialect, more: Partial<Resolved
     name: dialect,
     dialect,
     baseUrl: url,
-    keyVariable: dialect === "anthropic" ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY",
-    secretHeaders: () => (dialect === "anthropic" ? { "x-api-key": testKey } : { authorization: `Bearer ${testKey}` }),
+    keyVariable: { anthropic: "ANTHROPIC_API_KEY", gemini: "GEMINI_API_KEY", openai, responses: openai }[dialect],
+    secretHeaders: () => secrets[dialect] ?? { authorization: `Bearer ${testKey}` },
     models: {},
     ...more,
   };
 }
+
+const openai = "OPENAI_API_KEY";
+const secrets: Partial<Record<Dialect, Record<string, string>>> = {
+  anthropic: { "x-api-key": testKey },
+  gemini: { "x-goog-api-key": testKey },
+};
 
 /** Returns a conversation with one message, written by hand for each dialect and split into several pieces. */
 export function promptOf(text = "hello", model = "test-model"): Prompt {
@@ -77,13 +83,17 @@ export function promptOf(text = "hello", model = "test-model"): Prompt {
     },
     messages: () => messages,
     body: (dialect, maxTokens) => {
+      if (dialect === "gemini") {
+        const pieces = ['{"contents":[', `{"role":"user","parts":[{"text":${JSON.stringify(text)}}]}],`];
+        return [...pieces, `"generationConfig":{"maxOutputTokens":${maxTokens}}}`].map((piece) => Buffer.from(piece));
+      }
       const { more, messages, limit } = fields[dialect];
       return [common, more, `"${messages}":`, wire, `"${limit}":${maxTokens}}`].map((piece) => Buffer.from(piece));
     },
   };
 }
 
-const fields: Readonly<Record<Dialect, { more: string; messages: string; limit: string }>> = {
+const fields: Readonly<Record<Exclude<Dialect, "gemini">, { more: string; messages: string; limit: string }>> = {
   anthropic: { more: "", messages: "messages", limit: "max_tokens" },
   openai: { more: '"stream_options":{"include_usage":true},', messages: "messages", limit: "max_tokens" },
   responses: { more: '"store":false,', messages: "input", limit: "max_output_tokens" },

@@ -60,7 +60,7 @@ describe("the offline model", () => {
     ).toBe(`The offline model can't do this: "Write me a poem about the sea". It finds and reports what is in the files, and changes nothing.
 It can map a repository ("Map this repository"), find a name ("Where is parseConfig defined?"), summarize a file or directory ("Summarize src/main.ts"),
 report the git history ("What changed recently?"), and list, read and search files ("List files in docs", "Read README.md", "Search for 'timeout'").
-For anything else, use a language model: set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local one: --provider ollama --model NAME
+For anything else, use a language model: set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or use a local one: --provider ollama --model NAME
 `);
     expect(progress.map((one) => (one.type === "text.delta" ? one.text : "")).join("")).toBe(text);
   });

@@ -155,7 +155,7 @@ const BYPASS =
 const NO_MODELS =
   "No models from this provider are known. Use /model NAME, or /model PROVIDER/NAME for another provider.";
 const ONLY_OFFLINE =
-  "Only the offline model can be used. To use another one, set ANTHROPIC_API_KEY or OPENAI_API_KEY and start again.";
+  "Only the offline model can be used. To use another one, set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY and start again.";
 
 const tiers = [
   { value: "small", label: "small", about: "fast and cheap" },

@@ -15,7 +15,7 @@ export interface Directive {
   /** File in `answers/` with the model API server's answers. Without it, no provider is configured. */
   readonly api?: string;
   /** Provider whose environment variables point to that server. */
-  readonly wire: "anthropic" | "openai" | "none";
+  readonly wire: "anthropic" | "openai" | "gemini" | "none";
   /** Address in the current settings that is replaced by that server's address. */
   readonly address?: string;
   /** Session id in the text that is replaced by the newest session's id. */

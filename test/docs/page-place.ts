@@ -80,6 +80,7 @@ export function createPagePlace(): PagePlace {
 
 function variablesFor(wire: Directive["wire"], url: string): Record<string, string> {
   if (wire === "openai") return { OPENAI_API_KEY: "key-of-the-test", OPENAI_BASE_URL: `${url}/v1` };
+  if (wire === "gemini") return { GEMINI_API_KEY: "key-of-the-test", GOOGLE_GEMINI_BASE_URL: url };
   return wire === "none" ? {} : { ANTHROPIC_API_KEY: "key-of-the-test", ANTHROPIC_BASE_URL: url };
 }
 

@@ -23,7 +23,11 @@ type Catalog = Readonly<Record<string, { readonly models: Record<string, Entry> 
 function ownCatalog(): Catalog {
   const models = (provider: string) =>
     Object.fromEntries(modelsOfTable(provider).map((model) => [model, entryOf(provider, model)]));
-  return { anthropic: { models: models("anthropic") }, openai: { models: models("openai") } };
+  return {
+    anthropic: { models: models("anthropic") },
+    openai: { models: models("openai") },
+    google: { models: models("gemini") },
+  };
 }
 
 function entryOf(provider: string, id: string) {

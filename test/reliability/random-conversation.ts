@@ -56,6 +56,8 @@ const block: fc.Arbitrary<AssistantBlock> = fc.oneof(
   ),
   fc.constant<AssistantBlock>({ type: "opaque", json: '{"type":"redacted_thinking","data":"x"}', origin }),
   fc.constant<AssistantBlock>({ type: "opaque", json: '{"type":"reasoning","encrypted_content":"x"}', origin }),
+  fc.constant<AssistantBlock>({ type: "opaque", json: '{"thoughtSignature":"c2ln"}', origin }),
+  fc.constant<AssistantBlock>({ type: "opaque", json: '{"thoughtSignature":"c2ln","text":""}', origin }),
   text.map((words): AssistantBlock => ({ type: "text", text: words, phase: "commentary" })),
 );
 const resultBlock: fc.Arbitrary<ResultBlock> = fc.oneof(

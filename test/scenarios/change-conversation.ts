@@ -25,12 +25,16 @@ export const plainJudges = { judge };
 
 const anthropic = ["claude-opus-5-5", "claude-fable-5-1", "claude-sonnet-5-5", "claude-haiku-4-5", "claude-fable-5-2"];
 const responses = ["gpt-6.2-sol", "gpt-6-sol", "gpt-6.2-astra", "gpt-5.1", "gpt-6-luna"];
+const gemini = ["gemini-4-argon", "gemini-3.8-flash", "gemini-3.7-flash", "gemini-2.5-pro", "gemini-3.1-pro-preview"];
 const named = (provider: string, names: readonly string[]): string[] => names.map((name) => `${provider}/${name}`);
-/** Models that a conversation can change to. With `both`, it also changes its provider and dialect. */
+/** Models that a conversation can change to. With `all`, it also changes its provider and dialect. */
 export const models = {
   anthropic: named("anthropic", anthropic),
   responses: named("openai", responses),
-  both: [...named("anthropic", anthropic.slice(0, 3)), ...named("openai", responses.slice(0, 2))],
+  gemini: named("gemini", gemini),
+  all: [anthropic, responses, gemini].flatMap((list, index) =>
+    named(["anthropic", "openai", "gemini"][index] ?? "", list.slice(0, 2)),
+  ),
 } as const;
 export type Wire = keyof typeof models;
 
@@ -70,9 +74,10 @@ export async function perform(actions: readonly Action[], wire: Wire): Promise<r
   const server = await createApiServer({
     script: (request) => replyOfOthers(request) ?? replies.shift() ?? { content: "Done." },
   });
-  const environment = { HOME: home, PATH: process.env["PATH"], ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k" };
+  const keys = { ANTHROPIC_API_KEY: "k", OPENAI_API_KEY: "k", GEMINI_API_KEY: "k" };
+  const environment = { HOME: home, PATH: process.env["PATH"], ...keys };
   const limits = { baseUrl: server.url, window: 11_000, maxOutputTokens: 2_000 };
-  const providers = { anthropic: limits, openai: { ...limits, dialect: "responses" as const } };
+  const providers = { anthropic: limits, openai: { ...limits, dialect: "responses" as const }, gemini: limits };
   const modelOf = (index = 0): string => models[wire][index % models[wire].length] ?? "";
   let options: SessionOptions = { model: modelOf(), agents: judges };
   const current = (): SessionOptions => ({

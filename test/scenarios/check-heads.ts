@@ -101,5 +101,5 @@ function textOf(head: Head): string {
 
 /** Returns the part of a request that precedes its messages. */
 function headIn(body: string): string {
-  return body.slice(0, body.search(/,"(?:messages|input)":\[\{"role"/));
+  return body.slice(0, body.search(/,"(?:messages|input|contents)":\[\{"role"/));
 }

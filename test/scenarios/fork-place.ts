@@ -64,6 +64,7 @@ const environments = {
   anthropic: (url: string) => ({ ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: url }),
   openai,
   responses: openai,
+  gemini: (url: string) => ({ GEMINI_API_KEY: "k", GOOGLE_GEMINI_BASE_URL: url }),
 };
 
 /**
@@ -83,7 +84,7 @@ function partOf(request: RecordedRequest, parts: readonly string[]): string {
 }
 
 /** Separator between two text blocks in each wire format. */
-const betweenTexts = ['"},{"type":"text","text":"', '"},{"type":"input_text","text":"', "\\n"];
+const betweenTexts = ['"},{"type":"text","text":"', '"},{"type":"input_text","text":"', '"},{"text":"', "\\n"];
 
 export interface Played {
   readonly result: RunResult;

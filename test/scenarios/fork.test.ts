@@ -99,7 +99,7 @@ describe("a fork", () => {
   });
 });
 
-describe.each(["openai", "responses"] as const)("a fork over the %s wire format", (wire) => {
+describe.each(["openai", "responses", "gemini"] as const)("a fork over the %s wire format", (wire) => {
   it("also has the same bytes as its origin and its siblings", async () => {
     const on = await stage(
       {
@@ -112,7 +112,8 @@ describe.each(["openai", "responses"] as const)("a fork over the %s wire format"
     const { result } = await play(on);
     expect(result.text).toBe("Both.");
     expect(on.server.requests.flatMap(({ refusal }) => refusal ?? [])).toEqual([]);
-    const messagesEnd = (request: RecordedRequest): string => unmarked(request).replace(/\][^\]]*$/, "");
+    const messagesEnd = (request: RecordedRequest): string =>
+      unmarked(request).replace(/\],"(max_|generationConfig)[^\]]*$/, "");
     const [first, second] = on.requests("ONE").map(one);
     const before = messagesEnd(one(on.requests("MAIN")[1]));
     const shared = sharedPart(one(first));

@@ -116,26 +116,30 @@ describe("an answer that must match a schema", () => {
     await expect(run("x", { output: { $ref: "https://a.example/b" } })).rejects.toThrow("outside the schema");
   });
 
-  it.each(["anthropic", "openai"] as const)("works over the %s wire format without changing the head", async (wire) => {
-    const replies: Reply[] = [{ content: "Hi." }, { content: good }];
-    const server = await createApiServer({ script: replies });
-    const environments = {
-      anthropic: { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url },
-      openai: { OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${server.url}/v1` },
-    };
-    const session = await openSession({ ...newPlace(), environment: environments[wire] });
-    await session.prompt("Hello").result;
-    const { output } = await session.prompt("Read the invoice.", { output: invoice }).result;
-    await session.close();
-    await server.close();
-    expect(output).toEqual({ total: 12, paid: true });
-    const [first, second] = server.requests.map(({ rawBody }) => rawBody.toString());
-    // Cache marks are not part of the head.
-    const headOf = (body = "") =>
-      body.slice(0, body.indexOf('"messages":[')).replaceAll(',"cache_control":{"type":"ephemeral"}', "");
-    expect(headOf(second) === headOf(first)).toBe(true);
-    expect(messagesOf(server.requests[1]!).at(-1)?.text).toContain("JSON Schema");
-  });
+  it.each(["anthropic", "openai", "gemini"] as const)(
+    "works over the %s wire format without changing the head",
+    async (wire) => {
+      const replies: Reply[] = [{ content: "Hi." }, { content: good }];
+      const server = await createApiServer({ script: replies });
+      const environments = {
+        anthropic: { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url },
+        openai: { OPENAI_API_KEY: "k", OPENAI_BASE_URL: `${server.url}/v1` },
+        gemini: { GEMINI_API_KEY: "k", GOOGLE_GEMINI_BASE_URL: server.url },
+      };
+      const session = await openSession({ ...newPlace(), environment: environments[wire] });
+      await session.prompt("Hello").result;
+      const { output } = await session.prompt("Read the invoice.", { output: invoice }).result;
+      await session.close();
+      await server.close();
+      expect(output).toEqual({ total: 12, paid: true });
+      const [first, second] = server.requests.map(({ rawBody }) => rawBody.toString());
+      // Cache marks are not part of the head.
+      const headOf = (body = "") =>
+        body.slice(0, body.search(/"(messages|contents)":\[/)).replaceAll(',"cache_control":{"type":"ephemeral"}', "");
+      expect(headOf(second) === headOf(first)).toBe(true);
+      expect(messagesOf(server.requests[1]!).at(-1)?.text).toContain("JSON Schema");
+    },
+  );
 });
 
 describe("the correction of an answer", () => {
@@ -155,6 +159,7 @@ describe("the correction of an answer", () => {
     anthropic: { output_config: { effort: "low", format: { type: "json_schema", schema } } },
     openai: { response_format: { type: "json_schema", json_schema: { name: "answer", strict: true, schema } } },
     responses: { text: { format: { type: "json_schema", name: "answer", strict: true, schema } } },
+    gemini: { responseMimeType: "application/json", responseJsonSchema: schema },
   };
   /** Opens a session whose answers come from a server. Returns the fields of each request that contain a schema. */
   async function serve(wire: Wire, script: readonly Step[], model?: string) {
@@ -169,8 +174,10 @@ describe("the correction of an answer", () => {
     });
     const formatsSent = () =>
       server.requests.map(({ rawBody }) => {
-        const { output_config, response_format, text } = JSON.parse(rawBody.toString());
-        return { anthropic: { output_config }, openai: { response_format }, responses: { text }, gemini: {} }[wire];
+        const { output_config, response_format, text, generationConfig } = JSON.parse(rawBody.toString());
+        const { responseMimeType, responseJsonSchema } = generationConfig ?? {};
+        const gemini = { responseMimeType, responseJsonSchema };
+        return { anthropic: { output_config }, openai: { response_format }, responses: { text }, gemini }[wire];
       });
     return { server, session, formatsSent, close: () => session.close().then(() => server.close()) };
   }
@@ -179,6 +186,7 @@ describe("the correction of an answer", () => {
     ["anthropic", "claude-opus-5-5", { output_config: { effort: "low" } }],
     ["openai", undefined, { response_format: undefined }],
     ["responses", undefined, { text: undefined }],
+    ["gemini", undefined, { responseMimeType: undefined, responseJsonSchema: undefined }],
   ] as const)("is enforced by the provider over the %s wire format, and only there", async (wire, model, plain) => {
     const script = ["It is 12.", good, "Bye."].map((content): Step => ({ reply: { content } }));
     const { server, session, formatsSent, close } = await serve(wire, script, model);

@@ -78,18 +78,24 @@ const cases: readonly (readonly [string, readonly Action[], RegExp?])[] = [
   ["a response that is cut off", [prompt([read], { content: ["Well,"], stopReason: "max_tokens" }), reads]],
 ];
 
-describe.each<Wire>(["anthropic", "responses", "both"])("no thinking is refused, and no run fails (%s)", (wire) => {
-  const rows = cases.map(([name, actions, sent = thinking]) => [name, { actions, sent }] as const);
-  it.each(rows)("%s", async (_, { actions, sent }) => {
-    const requests = await perform(actions, wire);
-    expect(requests.flatMap(({ refusal, unscripted }) => refusal ?? unscripted ?? [])).toEqual([]);
-    expect(requests.filter(isFailed)).toEqual([]);
-    const bodies = requests.map(({ rawBody }) => rawBody.toString("utf8"));
-    expect([bodies.some((body) => sent.test(body)), bodies.some((body) => thinking.test(body))]).toEqual([true, true]);
-  });
-});
+describe.each<Wire>(["anthropic", "responses", "gemini", "all"])(
+  "no thinking is refused, and no run fails (%s)",
+  (wire) => {
+    const rows = cases.map(([name, actions, sent = thinking]) => [name, { actions, sent }] as const);
+    it.each(rows)("%s", async (_, { actions, sent }) => {
+      const requests = await perform(actions, wire);
+      expect(requests.flatMap(({ refusal, unscripted }) => refusal ?? unscripted ?? [])).toEqual([]);
+      expect(requests.filter(isFailed)).toEqual([]);
+      const bodies = requests.map(({ rawBody }) => rawBody.toString("utf8"));
+      expect([bodies.some((body) => sent.test(body)), bodies.some((body) => thinking.test(body))]).toEqual([
+        true,
+        true,
+      ]);
+    });
+  },
+);
 
-const thinking = /"signature"|"type":"reasoning"/;
+const thinking = /"signature"|"type":"reasoning"|"thoughtSignature":"(?!skip_)/;
 
 function isFailed({ status, fault }: RecordedRequest): boolean {
   return status !== 200 && fault === undefined;

@@ -60,7 +60,9 @@ const action: fc.Arbitrary<Action> = fc.oneof(
   },
 ) as fc.Arbitrary<Action>;
 
-it.each<Wire>(["anthropic", "responses", "both"])(
+const thinking = /"signature"|"type":"reasoning"|"thoughtSignature":"(?!skip_)/;
+
+it.each<Wire>(["anthropic", "responses", "gemini", "all"])(
   "whatever happens to a conversation, its head changes only for a recorded reason, and all thinking is accepted, %s",
   async (wire) => {
     let withThinking = 0;
@@ -68,7 +70,7 @@ it.each<Wire>(["anthropic", "responses", "both"])(
       fc.asyncProperty(fc.array(action, { minLength: 4, maxLength: 12 }), async (actions) => {
         const requests = await perform(actions, wire);
         expect(requests.flatMap(({ refusal, unscripted }) => refusal ?? unscripted ?? [])).toEqual([]);
-        withThinking += requests.filter(({ rawBody }) => /"signature"|"type":"reasoning"/.test(`${rawBody}`)).length;
+        withThinking += requests.filter(({ rawBody }) => thinking.test(`${rawBody}`)).length;
       }),
       { numRuns: 25 },
     );

@@ -64,10 +64,10 @@ function unmarked({ rawBody }: RecordedRequest): string {
 
 /** Returns the part of a request that the next request must begin with. */
 function withoutEnd(body: string): string {
-  return body.replace(/\],"max_(completion_|output_)?tokens":\d+\}$/, "");
+  return body.replace(/\],"(max_(completion_|output_)?tokens":\d+|generationConfig":\{.*\})\}$/, "");
 }
 
-describe.each(["anthropic", "openai", "responses"] as const)("a session over the %s wire format", (wire) => {
+describe.each(["anthropic", "openai", "responses", "gemini"] as const)("a session over the %s wire format", (wire) => {
   it("sends each request as a byte-for-byte continuation of the previous one", async () => {
     const { server, result } = await talk(wire, [
       read("notes.txt"),
@@ -292,6 +292,83 @@ describe("OpenAI's Responses API", () => {
     expect(next?.map((message) => message.thinking).join("")).toBe(after === "responses" ? "Hm." : "");
   });
 });
+
+describe("Google's Gemini API", () => {
+  const thinking = { content: [{ thinking: "Let me look." }, "Reading.", ...calls(read("notes.txt"))] };
+
+  it.each([
+    ["small", "gemini-3.8-flash"],
+    ["medium", "gemini-3.8-flash"],
+    ["large", "gemini-4-argon"],
+    ["gemini-4-argon", "gemini-4-argon"],
+  ])("lets %s think with tools, at the highest level that it has", async (name, model) => {
+    const options = { model: name, effort: "max" } as const;
+    const { server, result, notices } = await talk("gemini", [thinking, manyReads, { content: "Done." }], options);
+    server.assertDone();
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
+    expect(notices.join()).toContain('"high"');
+    expect(server.requests.map((request) => request.model)).toEqual([model, model, model]);
+    const thinkingConfig = { includeThoughts: true, thinkingLevel: "HIGH" };
+    for (const { body } of server.requests) expect(body).toMatchObject({ generationConfig: { thinkingConfig } });
+    expect(
+      messagesOf(server.requests[2]!)
+        .map((message) => message.thinking)
+        .join(""),
+    ).toBe("Let me look.");
+    expect(server.requests[2]?.rawBody.toString()).not.toContain(notSigned);
+  });
+
+  it("costs what its prices say, with cached tokens and thoughts", async () => {
+    const { server, result } = await talk("gemini", [thinking, { content: "Done." }], { model: "large" });
+    const cached = server.requests.reduce((sum, { cache }) => sum + (cache?.read ?? 0), 0);
+    const prompts = server.requests.reduce((sum, { cache }) => sum + (cache?.prompt ?? 0), 0);
+    expect(cached).toBeGreaterThan(1_000);
+    const dollars = (prompts - cached) * 4 + cached * 0.2 + result.usage.outputTokens * 20;
+    expect(result.costUsd).toBeCloseTo(dollars / 1_000_000, 9);
+  });
+
+  it("sends a request again without signatures if Google can't read them, and later requests too", async () => {
+    const refused: Reply = {
+      content: "",
+      fault: { kind: "status", status: 400, message: "Thought signature is not valid." },
+    };
+    const { server, result } = await talk("gemini", [thinking, refused, read("notes.txt"), { content: "Done." }]);
+    expect(result).toMatchObject({ outcome: "succeeded", text: "Done." });
+    const counts = server.requests.map(({ rawBody }) => {
+      const [all, unsigned] = ['"thoughtSignature"', notSigned].map(
+        (part) => rawBody.toString().split(part).length - 1,
+      );
+      return [all, unsigned];
+    });
+    expect(counts).toEqual([
+      [0, 0],
+      [1, 0],
+      [1, 1],
+      [2, 1],
+    ]);
+  });
+
+  it.each(["gemini-3.8-flash", "claude-opus-5-5"])("gets no signatures of %s", async (model) => {
+    const wire = model.startsWith("gemini") ? "gemini" : "anthropic";
+    const first = await talk(wire, [thinking, { content: "Done." }], { model });
+    const server = await createApiServer({ script: [{ content: "Again." }] });
+    const environment = environments.gemini(server.url);
+    const session = await openSession({ ...first.place, resume: first.id, model: "gemini-4-argon", environment });
+    const result = await session.prompt("Go on.").result;
+    await session.close();
+    await server.close();
+    server.assertDone();
+    expect(result.text).toBe("Again.");
+    expect(
+      messagesOf(server.requests[0]!)
+        .map((message) => message.thinking)
+        .join(""),
+    ).toBe("");
+    expect(server.requests[0]?.rawBody.toString()).toContain(notSigned);
+  });
+});
+
+const notSigned = "skip_thought_signature_validator";
 
 describe("OpenAI models that accept tools only without reasoning", () => {
   it.each(["small", "medium", "large"])("work for %s, with a notice", async (model) => {

@@ -265,7 +265,8 @@ function checkProvider(choice: ProviderChoice, { origins }: ProjectSettings): Fi
     return { name, status: "fail", found: problemText(choice, origins), fix };
   }
   if (choice.kind === "offline") {
-    const fix = "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local server: --provider ollama --model NAME.";
+    const fix =
+      "Set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or use a local server: --provider ollama --model NAME.";
     return { name, status: "warn", found: "the embedded offline model, which is not a language model", fix };
   }
   const { provider, model, reason } = choice;

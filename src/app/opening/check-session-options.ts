@@ -200,7 +200,7 @@ function isAppended(value: unknown): boolean {
 /** Throws a `UserError` if the `describe` method of the program's model fails or returns an invalid description. */
 export function checkModel(model: Model): void {
   const fix =
-    'Return { provider, model, dialect: "anthropic", "openai" or "responses", window, maxOutputTokens } from describe, with window and maxOutputTokens in tokens.';
+    'Return { provider, model, dialect: "anthropic", "openai", "responses" or "gemini", window, maxOutputTokens } from describe, with window and maxOutputTokens in tokens.';
   let described: unknown;
   try {
     described = model.describe();

@@ -103,7 +103,7 @@ export interface SessionOptions {
   /** How the program was started; defaults to `sdk`. Some agents are only useful to people at a command line. */
   readonly entryPoint?: string | undefined;
   /**
-   * The model's provider, such as `anthropic`, `openai`, `ollama` or `offline`. By default, the settings and the
+   * The model's provider, such as `anthropic`, `openai`, `gemini`, `ollama` or `offline`. By default, the settings and the
    * environment determine it.
    */
   readonly provider?: string | undefined;

@@ -117,8 +117,8 @@ Agent
 
 Model
   -m, --model NAME                 A model, or small, medium, large
-      --provider NAME              anthropic, openai, ollama, offline, or one
-                                   from your settings
+      --provider NAME              anthropic, openai, gemini, ollama, offline,
+                                   or one from your settings
       --effort LEVEL               low, medium, high, xhigh or max
       --cache-lifetime 5m|1h       How long the provider keeps the conversation
                                    in its cache after each request (5m)
@@ -154,7 +154,8 @@ Other
   -h, --help                       Show this help
 
 Environment
-  ANTHROPIC_API_KEY, OPENAI_API_KEY, ANTHROPIC_BASE_URL, OPENAI_BASE_URL
+  ANTHROPIC_API_KEY, OPENAI_API_KEY, GEMINI_API_KEY and, to use another server,
+  ANTHROPIC_BASE_URL, OPENAI_BASE_URL, GOOGLE_GEMINI_BASE_URL
   RETINUE_HOME       directory for settings and sessions (~/.retinue)
   RETINUE_TOKEN      token for commands with --server
   NO_COLOR           print without colors

@@ -1,5 +1,6 @@
 import type { Dialect } from "../../protocol/index.ts";
 import { anthropicSerializer } from "./anthropic.ts";
+import { geminiSerializer } from "./gemini.ts";
 import { openaiSerializer } from "./openai.ts";
 import { responsesSerializer } from "./responses.ts";
 import type { Serializer } from "./serializer.ts";
@@ -14,6 +15,7 @@ const serializers: Record<Dialect, Serializer> = {
   anthropic: anthropicSerializer,
   openai: openaiSerializer,
   responses: responsesSerializer,
+  gemini: geminiSerializer,
 };
 
 export function serializerFor(dialect: Dialect): Serializer {

@@ -4,8 +4,8 @@ import type { CacheLifetime, Head, Message } from "../../protocol/index.ts";
 /** Converts neutral messages to the text of one dialect. Pure: the same input always gives the same text. */
 export interface Serializer {
   head(head: RequestHead): HeadText;
-  /** Returns the text of a message, which begins with a comma. */
-  segment(message: Message, head: Head): SegmentText;
+  /** Returns the text of a message, which begins with a comma. `before` returns the message before it. */
+  segment(message: Message, head: Head, before: () => Message | undefined): SegmentText;
   /** Returns the text that closes the request, with the output limit, which may differ from request to request. */
   end(head: RequestHead, maxTokens: number): string;
   /** Text to insert at a cache mark, keyed by lifetime. The text is empty in dialects without marks. */

@@ -75,6 +75,7 @@ describe("the description of a model", () => {
     expect(levels("anthropic", "claude-opus-4-6")).toEqual(["low", "medium", "high", "max"]);
     expect(levels("anthropic", "claude-haiku-4-5")).toEqual([]);
     expect(levels("openai", "gpt-5.2")).toEqual(["low", "medium", "high", "xhigh"]);
+    expect(levels("gemini", "gemini-4-argon")).toEqual(["low", "medium", "high"]);
     expect(levels("openai", "gpt-5-mini")).toEqual(["low", "medium", "high"]);
     expect(levels("gateway", "claude-opus-5-5")).toBeUndefined();
   });

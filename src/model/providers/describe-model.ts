@@ -21,6 +21,7 @@ const unknown: Record<Dialect, { window: number; maxOutputTokens: number }> = {
   anthropic: { window: 200_000, maxOutputTokens: 32_000 },
   openai: { window: 128_000, maxOutputTokens: 8_192 },
   responses: { window: 128_000, maxOutputTokens: 8_192 },
+  gemini: { window: 1_000_000, maxOutputTokens: 65_536 },
 };
 
 /**

@@ -15,9 +15,22 @@ describe("addresses derived from a base URL", () => {
     ["https://host.test/v1/chat/completions", "openai", "https://host.test/v1/chat/completions"],
     ["https://host.test/v1?api-version=2", "openai", "https://host.test/v1/chat/completions?api-version=2"],
   ] as const)("%s (%s)", (base, dialect, expected) => {
-    expect(messagesUrl(base, dialect).href).toBe(expected);
+    expect(messagesUrl(base, dialect, "any").href).toBe(expected);
     const [path, query = ""] = expected.replace(/\/(messages|chat\/completions|responses)/, "/models").split("?");
     expect(modelsUrl(base, dialect).href).toBe(query === "" ? path : `${path}?${query}`);
+  });
+
+  it.each([
+    ["https://generativelanguage.googleapis.com", "gemini-4-argon", "https://generativelanguage.googleapis.com/v1beta"],
+    ["https://gw.test/google/v1/", "tuned/a?b", "https://gw.test/google/v1"],
+    ["https://gw.test/google/v1beta/models?key=1", "gemini-4-argon", "https://gw.test/google/v1beta"],
+  ])("%s names the model %s (gemini)", (base, model, expected) => {
+    const { href, searchParams } = messagesUrl(base, "gemini", model);
+    const path = `${expected}/models/${model.replace("?", "%3F")}:streamGenerateContent?`;
+    expect(href.startsWith(path)).toBe(true);
+    expect([searchParams.get("alt"), searchParams.get("key")]).toEqual(["sse", base.includes("key") ? "1" : null]);
+    const list = modelsUrl(base, "gemini");
+    expect([list.href.split("?")[0], list.searchParams.get("pageSize")]).toEqual([`${expected}/models`, "1000"]);
   });
 
   it("never show user names or passwords", () => {

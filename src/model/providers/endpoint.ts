@@ -6,13 +6,18 @@ const paths: Record<Dialect, string> = {
   anthropic: "/messages",
   openai: "/chat/completions",
   responses: "/responses",
+  gemini: "/models",
 };
 
 /** Returns the URL to post messages to. The base URL may lack the version segment, or already be complete. */
-export function messagesUrl(baseUrl: string, dialect: Dialect): URL {
+export function messagesUrl(baseUrl: string, dialect: Dialect, model: string): URL {
   const url = new URL(baseUrl);
   const base = withoutSlash(url.pathname);
-  url.pathname = base.endsWith(paths[dialect]) ? base : versioned(base) + paths[dialect];
+  url.pathname = base.endsWith(paths[dialect]) ? base : versioned(base, dialect) + paths[dialect];
+  if (dialect !== "gemini") return url;
+  // Google names models in the URL. Slashes in the names of tuned models stay.
+  url.pathname += `/${encodeURI(model).replace(/[?#]/g, encodeURIComponent)}:streamGenerateContent`;
+  url.searchParams.set("alt", "sse");
   return url;
 }
 
@@ -20,7 +25,8 @@ export function modelsUrl(baseUrl: string, dialect: Dialect): URL {
   const url = new URL(baseUrl);
   const base = withoutSlash(url.pathname);
   const own = paths[dialect];
-  url.pathname = `${versioned(base.endsWith(own) ? base.slice(0, -own.length) : base)}/models`;
+  url.pathname = `${versioned(base.endsWith(own) ? base.slice(0, -own.length) : base, dialect)}/models`;
+  if (dialect === "gemini") url.searchParams.set("pageSize", "1000");
   return url;
 }
 
@@ -55,8 +61,9 @@ export function hostOf(url: URL): string {
   return url.port === "" ? url.hostname : `${url.hostname}:${url.port}`;
 }
 
-function versioned(path: string): string {
-  return path.split("/").some((segment) => /^v\d/.test(segment)) ? path : `${path}/v1`;
+function versioned(path: string, dialect: Dialect): string {
+  const version = dialect === "gemini" ? "v1beta" : "v1";
+  return path.split("/").some((segment) => /^v\d/.test(segment)) ? path : `${path}/${version}`;
 }
 
 function withoutSlash(path: string): string {

@@ -8,7 +8,10 @@ describe.each(dialects)("the list of models, %s", (dialect) => {
     const server = await serve({ script: [], models: ["one", "two"] });
     const list = await listModels(providerAt(server.url, dialect), { connections: connectionsForTest() });
     expect(list).toEqual({ ok: true, models: ["one", "two"] });
-    expect(server.requests[0]).toMatchObject({ method: "GET", path: "/v1/models" });
+    expect(server.requests[0]).toMatchObject({
+      method: "GET",
+      path: dialect === "gemini" ? "/v1beta/models?pageSize=1000" : "/v1/models",
+    });
   });
 
   it("is replaced by a message with advice if there is none", async () => {

@@ -72,10 +72,18 @@ export async function listModels(
 }
 
 function readList(body: string, host: string): ModelList {
-  const { data } = (parseObject(body) ?? {}) as { data?: unknown };
+  const { data, models } = (parseObject(body) ?? {}) as { data?: unknown; models?: unknown };
+  if (Array.isArray(models)) return { ok: true, models: models.flatMap(geminiModel) };
   if (!Array.isArray(data)) {
     return { ok: false, message: `${host} did not return a list of models. Check the base URL.` };
   }
   const ids = data.map((entry: { id?: unknown } | null) => entry?.id);
   return { ok: true, models: ids.filter((id) => typeof id === "string") };
+}
+
+/** Returns the id of a model in Google's list, which also contains models that don't generate content. */
+function geminiModel(entry: { name?: unknown; supportedGenerationMethods?: unknown } | null): readonly string[] {
+  const { name, supportedGenerationMethods: methods = ["generateContent"] } = entry ?? {};
+  const generates = Array.isArray(methods) && methods.includes("generateContent");
+  return typeof name === "string" && generates ? [name.replace(/^models\//, "")] : [];
 }

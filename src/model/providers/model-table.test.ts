@@ -14,7 +14,7 @@ import {
 import { modelTiers, tierOf } from "./providers.ts";
 import { resolveProvider } from "./resolve-provider.ts";
 
-const providers = ["anthropic", "openai"];
+const providers = ["anthropic", "openai", "gemini"];
 const all = providers.flatMap((provider) => modelsOfTable(provider).map((model) => ({ provider, model })));
 const known = ({ provider, model }: (typeof all)[number]) => {
   const found = knownModel(provider, model);
@@ -112,6 +112,9 @@ const published: readonly [string, Prices, number, string][] = [
   ["openai/gpt-6.2-astra", gpt(8, 40, 0.4), 1_050_000, "always"],
   ["openai/gpt-6.1-sol", gpt(2, 10, 0.1), 1_050_000, "always"],
   ["openai/gpt-6-luna", gpt(0.1, 0.5, 0.01), 1_050_000, "effort"],
+  // Writing to Google's cache costs as much as any other input. Half of these prices apply until the end of the year.
+  ["gemini/gemini-4-argon", { ...price(4, 20, 0.2), cacheWrite: 4 }, 1_048_576, "always"],
+  ["gemini/gemini-3.8-flash", { ...price(1.5, 7.5, 0.15), cacheWrite: 1.5 }, 1_048_576, "always"],
 ];
 
 function price(input: number, output: number, cacheRead: number): TokenPrices {

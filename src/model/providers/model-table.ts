@@ -8,7 +8,8 @@ import type { Effort, LongPromptPrices, ModelTier, Prices, TokenPrices } from ".
  * `minimum`, `thinking` and `note`, and `compaction` in the column `can`. Settings override prices and limits (`providers.<name>`).
  *
  * window, output: in tokens; the window includes the output. minimum: number of tokens below which the provider caches
- * nothing (from Anthropic's page on prompt caching as of October 2026; it can't be derived from a model's family or age).
+ * nothing (from Anthropic's and Google's pages on caching as of October 2026; it can't be derived from a model's family
+ * or age).
  * efforts: lowest first. thinking: `always` if it can't be turned off; `adaptive` if the model decides when to think;
  * `effort` if only the effort decides; `budget` if a request has to set a number of tokens, which Retinue does not do.
  * can: `compaction` if the provider documents that it summarizes conversations with this model on demand. input, output, read, write: dollars per million tokens; a write is kept for five minutes, or for
@@ -50,6 +51,8 @@ openai/gpt-5.1               400_000    128_000  1_024    low,medium,high       
 openai/gpt-5                 400_000    128_000  1_024    low,medium,high            effort    images,tools             1.25   10      0.125  1.25   -                            # OpenAI shuts it down on 2026-12-11. Use gpt-5.6-sol.
 openai/gpt-5-mini            400_000    128_000  1_024    low,medium,high            effort    images,tools             0.25   2       0.025  0.25   -                            # OpenAI shuts it down on 2026-12-11. Use gpt-5.6-terra.
 openai/gpt-5-nano            400_000    128_000  1_024    low,medium,high            effort    images,tools             0.05   0.4     0.005  0.05   -                            # OpenAI shuts it down on 2026-12-11. Use gpt-5.6-luna.
+gemini/gemini-4-argon        1_048_576  65_536   4_096    low,medium,high            always    images,tools             4      20      0.2    4      -                            # Until 2026-11-30, Google charges half of these prices.
+gemini/gemini-3.8-flash      1_048_576  65_536   4_096    low,medium,high            always    images,tools             1.5    7.5     0.15   1.5    -                            # Until 2026-12-31, Google charges half of these prices.
 `;
 
 /** Names that people use for models, elsewhere too, and the tier or model that they stand for. */

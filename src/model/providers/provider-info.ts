@@ -45,6 +45,6 @@ function quote(secrets: readonly string[], text: string): string {
   let line = stripControls(text.slice(0, 20_000)).replace(/\s+/g, " ").trim();
   for (const secret of secrets) line = line.replaceAll(secret, "***");
   // Providers quote parts of an invalid key, and not even part of a key may appear in a transcript.
-  line = line.replace(/\b[sp]k-[\w*.-]{6,}|\bBearer \S{6,}/g, "***");
+  line = line.replace(/\b[sp]k-[\w*.-]{6,}|\bAIza[\w*-]{6,}|\bBearer \S{6,}/g, "***");
   return line.length > longestQuote ? `${line.slice(0, longestQuote - 1)}…` : line;
 }

@@ -54,6 +54,13 @@ const builtIns: Readonly<Record<string, BuiltIn>> = {
     models: { small: "gpt-6-luna", medium: "gpt-6-sol", large: "gpt-6-sol" },
     maxTokensField: "max_completion_tokens",
   },
+  gemini: {
+    dialect: "gemini",
+    baseUrl: "https://generativelanguage.googleapis.com",
+    baseUrlEnv: "GOOGLE_GEMINI_BASE_URL",
+    apiKeyEnv: "GEMINI_API_KEY",
+    models: { small: "gemini-3.8-flash", medium: "gemini-3.8-flash", large: "gemini-4-argon" },
+  },
   ollama: { dialect: "openai", baseUrl: "http://127.0.0.1:11434/v1" },
 };
 
@@ -126,9 +133,26 @@ const speaking: readonly (readonly [variable: string, provider: string])[] = [
   ["ANTHROPIC_API_KEY", "anthropic"],
   ["ANTHROPIC_AUTH_TOKEN", "anthropic"],
   ["OPENAI_API_KEY", "openai"],
+  ["GEMINI_API_KEY", "gemini"],
   ["ANTHROPIC_BASE_URL", "anthropic"],
   ["OPENAI_BASE_URL", "openai"],
+  ["GOOGLE_GEMINI_BASE_URL", "gemini"],
+  // Other services of Google use this key too, so everything else takes precedence.
+  ["GOOGLE_API_KEY", "gemini"],
 ];
+
+/** Other environment variables for the key, by the variable that takes precedence. */
+export const otherKeys: Readonly<Record<string, string>> = {
+  ANTHROPIC_API_KEY: "ANTHROPIC_AUTH_TOKEN",
+  GEMINI_API_KEY: "GOOGLE_API_KEY",
+};
+
+/** Names of the environment variables for the keys of the built-in providers, to be used in a sentence. */
+export const KEY_VARIABLES = "ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY";
+
+export function keyVariableOf(provider: string): string {
+  return builtIns[provider]?.apiKeyEnv ?? KEY_VARIABLES;
+}
 
 export const modelTiers: readonly ModelTier[] = ["small", "medium", "large"];
 const tierNames = [...modelTiers, "haiku", "sonnet", "opus"];
@@ -206,6 +230,7 @@ export function namesOfModel(
 export function makerOf(model: string): string | undefined {
   const { means } = meaningOf(model);
   if (knownId("anthropic", means).startsWith("claude-")) return "anthropic";
+  if (knownId("gemini", means).startsWith("gemini-")) return "gemini";
   return /^(gpt-|o\d)/.test(knownId("openai", means)) ? "openai" : undefined;
 }
 

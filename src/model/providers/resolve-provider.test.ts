@@ -72,6 +72,32 @@ describe("the chosen provider", () => {
     expect(named.provider.secretHeaders()).toEqual({ authorization: "Bearer sk-oai-secret" });
   });
 
+  it("speaks Google's API with Gemini, whose key has two names", () => {
+    const both = wired({ environment: { GOOGLE_API_KEY: "two", GEMINI_API_KEY: "one" } });
+    expect(both).toMatchObject({ model: "gemini-3.8-flash", provider: { name: "gemini", dialect: "gemini" } });
+    expect([both.provider.keyVariable, both.provider.secretHeaders()]).toEqual([
+      "GEMINI_API_KEY",
+      { "x-goog-api-key": "one" },
+    ]);
+    const other = wired({ environment: { GOOGLE_API_KEY: "two" }, flags: { model: "large" } });
+    expect([other.model, other.provider.keyVariable]).toEqual(["gemini-4-argon", "GOOGLE_API_KEY"]);
+    // Other services of Google use this key too.
+    const server = { OPENAI_BASE_URL: "http://127.0.0.1:9/v1", GOOGLE_API_KEY: "two" };
+    expect(wired({ environment: server, flags: { model: "qwen" } }).provider.name).toBe("openai");
+    const byModel = wired({
+      environment: { ...anthropicKey, GEMINI_API_KEY: "k" },
+      flags: { model: "gemini-4-argon" },
+    });
+    expect(byModel.provider.name).toBe("gemini");
+    const elsewhere = wired({ environment: { GOOGLE_GEMINI_BASE_URL: "http://127.0.0.1:9" } });
+    expect(elsewhere.provider).toMatchObject({ name: "gemini", dialect: "gemini", baseUrl: "http://127.0.0.1:9" });
+    const missing = resolveProvider({ settings: {}, environment: anthropicKey, flags: { model: "gemini-4-argon" } });
+    expect(missing).toMatchObject({ kind: "problem", message: expect.stringContaining("Set GEMINI_API_KEY") });
+    const flags = { provider: "gemini" };
+    const noKey = resolveProvider({ settings: {}, environment: {}, flags });
+    expect(noKey).toMatchObject({ message: expect.stringContaining("Set GEMINI_API_KEY or GOOGLE_API_KEY") });
+  });
+
   it("needs no key at a different address", () => {
     const choice = wired({ environment: { OPENAI_BASE_URL: "http://127.0.0.1:9/v1" }, flags: { model: "qwen" } });
     expect(choice).toMatchObject({ model: "qwen", provider: { name: "openai", baseUrl: "http://127.0.0.1:9/v1" } });

@@ -1,5 +1,5 @@
 import { formatCount, nearest } from "../../lib/index.ts";
-import type { Settings } from "../../protocol/index.ts";
+import type { Dialect, Settings } from "../../protocol/index.ts";
 import { describeModel } from "./describe-model.ts";
 import { baseUrlProblem } from "./endpoint.ts";
 import { isInTable, knownModel, retirementOf } from "./model-table.ts";
@@ -9,11 +9,14 @@ import {
   findProvider,
   isAtHome,
   isBuiltIn,
+  KEY_VARIABLES,
+  keyVariableOf,
   knownId,
   makerOf,
   meaningOf,
   modelOfTier,
   OFFLINE,
+  otherKeys,
   type ProviderEntry,
   providerNames,
   providerOfEnvironment,
@@ -162,12 +165,13 @@ function credentialFor(entry: ProviderEntry, environment: Environment): Credenti
   if (!/^[\x21-\x7e]+$/.test(key.value)) {
     return `${key.variable} contains characters that are not valid in a key, such as a space or a line break. Copy the key again.`;
   }
-  const bearer = entry.dialect !== "anthropic" || key.variable === "ANTHROPIC_AUTH_TOKEN";
-  const carrier: Record<string, string> = bearer
-    ? { authorization: `Bearer ${key.value}` }
-    : { "x-api-key": key.value };
+  const header = key.variable === "ANTHROPIC_AUTH_TOKEN" ? undefined : keyHeaders[entry.dialect];
+  const carrier: Record<string, string> = header ? { [header]: key.value } : { authorization: `Bearer ${key.value}` };
   return { variable: key.variable, headers: { ...carrier, ...headers } };
 }
+
+/** Headers for keys that are not sent as bearer tokens. */
+const keyHeaders: Partial<Record<Dialect, string>> = { anthropic: "x-api-key", gemini: "x-goog-api-key" };
 
 function findKey(entry: ProviderEntry, environment: Environment): { variable: string; value: string } | undefined {
   for (const variable of candidates(entry)) {
@@ -179,7 +183,8 @@ function findKey(entry: ProviderEntry, environment: Environment): { variable: st
 
 function candidates({ apiKeyEnv }: ProviderEntry): readonly string[] {
   if (apiKeyEnv === undefined) return [];
-  return apiKeyEnv === "ANTHROPIC_API_KEY" ? [apiKeyEnv, "ANTHROPIC_AUTH_TOKEN"] : [apiKeyEnv];
+  const other = otherKeys[apiKeyEnv];
+  return other === undefined ? [apiKeyEnv] : [apiKeyEnv, other];
 }
 
 function ownHeaders({ name, headers = {} }: ProviderEntry): Record<string, string> | string {
@@ -250,7 +255,7 @@ function withoutProvider(model: Asked): ProviderChoice {
   const maker = makerOf(model.name);
   const fix =
     maker === undefined
-      ? "Set ANTHROPIC_API_KEY or OPENAI_API_KEY, or choose a provider with the `provider` option"
+      ? `Set ${KEY_VARIABLES}, or choose a provider with the \`provider\` option`
       : `${keyFix(maker)}, or choose another provider with the \`provider\` option`;
   return {
     kind: "problem",
@@ -260,7 +265,7 @@ function withoutProvider(model: Asked): ProviderChoice {
 }
 
 function keyFix(maker: string): string {
-  return `Set ${maker === "anthropic" ? "ANTHROPIC_API_KEY" : "OPENAI_API_KEY"}`;
+  return `Set ${keyVariableOf(maker)}`;
 }
 
 function unknownProvider({ name, by, setting }: Asked, names: readonly string[]): ProviderChoice {
@@ -273,6 +278,6 @@ const offlineIs = "Using the offline model, which is not a language model.";
 
 function offlineByDefault(): ProviderChoice {
   const notice = "No provider is configured: using the offline model, which is not a language model.";
-  const fix = "To use one, set ANTHROPIC_API_KEY or OPENAI_API_KEY, or name a provider with the `provider` option.";
+  const fix = `To use one, set ${KEY_VARIABLES}, or name a provider with the \`provider\` option.`;
   return { kind: "offline", notice: `${notice} ${fix}` };
 }

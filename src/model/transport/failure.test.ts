@@ -84,6 +84,62 @@ describe("the classification of an error response", () => {
     expect(of(status, "no", headers).pushback).toBe(pushback);
   });
 
+  const google = (code: number, message: string, details: readonly object[] = []) =>
+    failureOfStatus(
+      { status: code, headers: {}, body: JSON.stringify({ error: { code, message, status: "X", details } }), now: 0 },
+      info,
+    );
+  const exceeded = "You exceeded your current quota, please check your plan and billing details.";
+  const retryInfo = (retryDelay: string) => ({ "@type": "type.googleapis.com/google.rpc.RetryInfo", retryDelay });
+  const quota = (quotaId: string) => ({
+    "@type": "type.googleapis.com/google.rpc.QuotaFailure",
+    violations: [{ quotaId }],
+  });
+
+  it.each<[string, ReturnType<typeof google>, object]>([
+    [
+      "a limit per minute, although it is called a quota",
+      google(429, exceeded, [quota("RequestsPerMinutePerProject-FreeTier"), retryInfo("8.268544852s")]),
+      { error: { code: "rate_limited" }, retry: "yes", retryAfterMs: 8_269, pushback: "refused" },
+    ],
+    [
+      "a limit per day",
+      google(429, exceeded, [quota("RequestsPerDayPerProject-FreeTier"), retryInfo("40s")]),
+      { error: { code: "spend_cap" }, retry: "no" },
+    ],
+    ["a limit on spending", google(429, exceeded), { error: { code: "spend_cap" }, retry: "no" }],
+    [
+      "a limit without a time to wait",
+      google(429, "Resource has been exhausted (e.g. check quota)."),
+      { error: { code: "rate_limited" }, retry: "yes", pushback: "refused" },
+    ],
+    ["an overload", google(503, "The model is overloaded."), { error: { code: "server" }, retry: "yes" }],
+    [
+      "a wrong key",
+      google(400, "API key not valid. Please pass a valid API key.", [{ reason: "API_KEY_INVALID" }]),
+      { error: { code: "auth" }, retry: "no" },
+    ],
+    [
+      "too long a prompt",
+      google(400, "The input token count (1200000) exceeds the maximum number of tokens allowed (1048576)."),
+      { error: { code: "context_overflow" } },
+    ],
+    [
+      "a missing signature",
+      google(400, "Function call is missing a thought_signature in functionCall parts. This is required."),
+      { error: { code: "thinking_refused" } },
+    ],
+    ["another signature", google(400, "Corrupted thought signature."), { error: { code: "thinking_refused" } }],
+  ])("understands Google's errors: %s", (_, failure, expected) => {
+    expect(failure).toMatchObject(expected);
+  });
+
+  it("finds an error of Google in a list, and a model's name with a dot in it", () => {
+    const message = "models/gemini-9.9 is not found for API version v1beta.";
+    const body = JSON.stringify([{ error: { code: 404, message, status: "NOT_FOUND" } }]);
+    expect(failureOfStatus({ status: 404, headers: {}, body, now: 0 }, info).error.code).toBe("unknown_model");
+  });
+
   it("quotes a limited amount of text, on one line and without control characters", () => {
     const { message } = of(400, `bad\u001b[31m\nline ${"x".repeat(9_000)}`).error;
     expect(message.length).toBeLessThan(700);

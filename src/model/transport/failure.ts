@@ -1,5 +1,5 @@
 import type { ModelError, ModelErrorCode } from "../../protocol/index.ts";
-import { type ProviderError, parseObject } from "../answer.ts";
+import { type ProviderError, parseObject, providerErrorOf } from "../answer.ts";
 import { isKnownAnywhere, nearestModels } from "../providers/describe-model.ts";
 import type { ProviderInfo } from "../providers/provider-info.ts";
 import type { ResponseHead } from "./connector.ts";
@@ -45,7 +45,7 @@ export function failureOfStatus({ status, headers, body, now }: ErrorAnswer, inf
   if (status >= 300 && status < 400) return redirected(status, headers["location"], info);
   const error = errorOf(body);
   const base = classify(status, error, info);
-  const retryAfterMs = retryAfterOf(headers, now);
+  const retryAfterMs = retryAfterOf(headers, now) ?? error.retryAfterMs;
   const retry = retryByHeader(headers, base);
   if (retryAfterMs !== undefined) return { ...base, retry, retryAfterMs, pushback: "refused" };
   return { ...base, retry, ...pushbackOf(status, base) };
@@ -56,7 +56,9 @@ export function providerFailure(error: ProviderError, info: ProviderInfo): Failu
   const status = statusOfType(error.type) ?? 500;
   const made = classify(status, error, info);
   const { code, message } = made.error;
-  return { error: { code, message }, retry: made.retry, ...pushbackOf(status, made) };
+  const { retryAfterMs } = error;
+  const wait = retryAfterMs === undefined ? pushbackOf(status, made) : { retryAfterMs, pushback: "refused" as const };
+  return { error: { code, message }, retry: made.retry, ...wait };
 }
 
 function pushbackOf(status: number, { error }: Failure): Pick<Failure, "pushback"> {
@@ -70,11 +72,16 @@ function statusOfType(type: string): number | undefined {
 
 const statusByType: readonly (readonly [RegExp, number])[] = [
   [/overloaded/, 529],
-  [/rate_limit/, 429],
-  [/authentication|invalid_api_key/, 401],
-  [/permission/, 403],
-  [/not_found/, 404],
-  [/invalid_request|bad_request|invalid_prompt|context_length_exceeded|image/, 400],
+  [/UNAVAILABLE/, 503],
+  [/DEADLINE_EXCEEDED/, 504],
+  [/rate_limit|RESOURCE_EXHAUSTED/, 429],
+  [/authentication|invalid_api_key|UNAUTHENTICATED/, 401],
+  [/permission/i, 403],
+  [/not_found/i, 404],
+  [
+    /invalid_request|bad_request|invalid_prompt|context_length_exceeded|image|INVALID_ARGUMENT|FAILED_PRECONDITION/,
+    400,
+  ],
 ];
 
 function classify(status: number, error: ProviderError, info: ProviderInfo): Failure {
@@ -84,7 +91,9 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
   const make = (code: ModelErrorCode, message: string, retry: Retry = "no") =>
     failure(code, { message, status, retry });
 
-  if (spendCap.test(text) || status === 402) {
+  // Google calls every limit a quota. One that asks for a wait until the same day is a limit on the rate of requests.
+  const isRate = error.retryAfterMs !== undefined && !/PerDay/.test(error.type);
+  if (status === 402 || (spendCap.test(text) && !isRate)) {
     return make(
       "spend_cap",
       `${provider} refused to serve this account${said}. Check the account's credit and spending limit.`,
@@ -93,7 +102,8 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
   if (status === 403 && noAccess.test(text)) {
     return make("auth", `${provider} does not let this key use the model ${model}${said}. ${accessFix(info)}.`);
   }
-  if (status === 401 || status === 403) return make("auth", `${provider} denied access${said}. ${keyFix(info)}.`);
+  if (status === 401 || status === 403 || /API_KEY_INVALID|API key not valid/.test(text))
+    return make("auth", `${provider} denied access${said}. ${keyFix(info)}.`);
   if (status === 413 || (status < 500 && status !== 429 && overflow.test(text))) {
     return make("context_overflow", `The conversation is too long for ${model}${said}. Compact it or start a new one.`);
   }
@@ -104,7 +114,7 @@ function classify(status: number, error: ProviderError, info: ProviderInfo): Fai
     );
   }
   if (status < 500 && unknownModel.test(text)) return make("unknown_model", unknownModelMessage(info, said));
-  if (status === 404 && /not_found_error/.test(error.type))
+  if (status === 404 && /not_found_error|NOT_FOUND/.test(error.type))
     return make("unknown_model", unknownModelMessage(info, said));
   const isNotSetUp = toolsNotSetUp.test(text);
   if (isNotSetUp || ([400, 404].includes(status) && withoutTools.test(text))) {
@@ -148,10 +158,10 @@ const retried = new Set([408, 409, 500, 502, 503, 504]);
 const spendCap =
   /insufficient_quota|billing|credit balance|exceeded your current quota|insufficient (funds|credits?|balance)|spend(ing)?[ _](cap|limit)|reached your specified API usage limits|payment required/i;
 const overflow =
-  /prompt is too long|context_length_exceeded|maximum context length|exceeds? (the )?(available )?(model'?s? )?(maximum )?context|context (window|length|size|limit) (of|is|exceeded)|request_too_large|too many (input )?tokens|input is too long/i;
+  /prompt is too long|context_length_exceeded|maximum context length|exceeds? (the )?(available )?(model'?s? )?(maximum )?context|context (window|length|size|limit) (of|is|exceeded)|request_too_large|too many (input )?tokens|input is too long|input token count[^.]*exceeds/i;
 /** Reasons that no longer apply once the thinking is left out and the provider's summary is sent as text. */
 const refusedThinking =
-  /compaction_(?:signature_invalid|content_mismatch|block_misplaced)|\bcompaction\b[^.]*\bexpected (?:tags|content)|encrypted content[^.]* could not be verified|invalid_encrypted_content|of type 'reasoning' was provided without|bound to a different conversation|invalid `?(signature|data)`? in `?(redacted_)?thinking|thinking`? blocks[^.]*cannot be modified/i;
+  /compaction_(?:signature_invalid|content_mismatch|block_misplaced)|\bcompaction\b[^.]*\bexpected (?:tags|content)|encrypted content[^.]* could not be verified|invalid_encrypted_content|of type 'reasoning' was provided without|bound to a different conversation|missing a thought_signature|(corrupted|invalid) thought[ _]signature|thought[ _]signature is not valid|invalid `?(signature|data)`? in `?(redacted_)?thinking|thinking`? blocks[^.]*cannot be modified/i;
 const unknownModel =
   /model_not_found|(model|deployment)[^.]{0,80}(not found|does not exist|not exist|is not available|unknown)|(unknown|invalid|no such) model|not_found_error[^.]{0,20}model/i;
 
@@ -223,14 +233,14 @@ export function retryAfterOf(headers: ResponseHead["headers"], now: number): num
  * JSON.
  */
 function errorOf(body: string): ProviderError {
-  const value = parseObject(body) as
+  const whole = parseObject(body);
+  const value = (Array.isArray(whole) ? whole[0] : whole) as
     | { error?: unknown; message?: unknown; detail?: unknown; type?: unknown }
     | undefined;
   if (value === undefined) return { type: "", message: body.trimStart().startsWith("<") ? "" : body };
   if (typeof value.error === "object" && value.error !== null) {
-    const { type, code, message, details } = value.error as Record<string, unknown>;
-    const { error_code: detail } = { ...(details as { readonly error_code?: unknown } | undefined) };
-    return { type: words(type, code, detail), message: words(message) };
+    const { message } = value.error as { message?: unknown };
+    return { ...providerErrorOf(value.error), message: words(message) };
   }
   const message = words(value.error) || words(value.message) || words(value.detail);
   return {

@@ -4,19 +4,21 @@ import { answering, callerFor } from "../wire.test-support.ts";
 
 const chunk = { id: "c", object: "chat.completion.chunk", choices: [{ index: 0, delta: { content: "Hi" } }] };
 const message = { id: "m", type: "message", role: "assistant", content: [{ type: "text", text: "Hi" }] };
+const candidate = { content: { role: "model", parts: [{ text: "Hi" }] }, finishReason: "STOP" };
 const events = (...list: readonly unknown[]): string =>
   list.map((each) => `data: ${JSON.stringify(each)}\n\n`).join("");
 
 /** Responses in each format, as a stream and as a whole. */
-const answers: Record<"anthropic" | "openai" | "responses", readonly string[]> = {
+const answers: Record<Dialect, readonly string[]> = {
   anthropic: [events({ type: "message_start", message }, { type: "message_stop" }), JSON.stringify(message)],
   openai: [`${events(chunk)}data: [DONE]\n\n`, JSON.stringify({ ...chunk, object: "chat.completion" })],
   responses: [
     events({ type: "response.created", response: {} }),
     JSON.stringify({ object: "response", output: [], status: "completed" }),
   ],
+  gemini: [events({ candidates: [candidate] }), JSON.stringify({ candidates: [candidate] })],
 };
-const names = Object.keys(answers) as (keyof typeof answers)[];
+const names = Object.keys(answers) as Dialect[];
 const pairs = names.flatMap((asked) =>
   names.filter((other) => other !== asked).map((other) => [asked, other] as const),
 );

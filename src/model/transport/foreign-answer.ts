@@ -24,6 +24,7 @@ const formats: readonly Format[] = [
     name: "Anthropic's format",
     isIn: ({ type, role }) => type === "message_start" || (type === "message" && role === "assistant"),
   },
+  { dialect: "gemini", name: "Google's Gemini format", isIn: ({ candidates }) => Array.isArray(candidates) },
 ];
 
 /** Explains a response that is in another dialect than the request. `text` is its first event, or its whole body. */

@@ -50,10 +50,15 @@ function answerReceiver({ reader, info }: ReceiveOptions): Receiver {
   let verdict: Verdict | undefined;
   /** Data of the first event. */
   let first: string | undefined;
+  /** Lines that belong to no event. Google can report an error in the middle of a stream as plain JSON. */
+  const loose: string[] = [];
   const parser = createParser({
     onEvent(event) {
       first ??= event.data;
       verdict ??= explained(judge(reader, reader.event(event.data), info));
+    },
+    onError(problem) {
+      if (problem.type === "unknown-field" && loose.length < MOST_LOOSE_LINES) loose.push(problem.line ?? "");
     },
   });
 
@@ -89,14 +94,18 @@ function answerReceiver({ reader, info }: ReceiveOptions): Receiver {
         const body = parseObject(text.join(""));
         return explained((body && judge(reader, reader.whole(body), info)) ?? cut);
       }
-      if (!clean) return cut;
       // Some servers do not end their last line. An incomplete event is not accepted.
-      parser.feed("\n\n");
+      if (clean) parser.feed("\n\n");
+      const said = loose.length > 0 ? parseObject(loose.join("\n")) : undefined;
+      if (said && "error" in said) return judge(reader, reader.whole(said), info) ?? cut;
+      if (!clean) return cut;
       reader.closed();
       return reader.ended() ? "complete" : explained(cut);
     },
   };
 }
+
+const MOST_LOOSE_LINES = 1_000;
 
 function judge(reader: AnswerReader, problem: string | undefined, info: ProviderInfo): Verdict | undefined {
   const error = reader.providerError();

@@ -3,7 +3,7 @@ import type { CallResult, Report } from "./job.ts";
 import { unsearchedIn } from "./results.ts";
 
 export const howToUseAModel =
-  "set ANTHROPIC_API_KEY or OPENAI_API_KEY, or use a local one: --provider ollama --model NAME";
+  "set ANTHROPIC_API_KEY, OPENAI_API_KEY or GEMINI_API_KEY, or use a local one: --provider ollama --model NAME";
 
 /** Composes a report from a title and the sections that are not empty. */
 export function compose(title: string, sections: readonly (Section | undefined)[]): string {

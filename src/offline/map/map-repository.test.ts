@@ -40,7 +40,7 @@ function placesIn(report: string): string[] {
 function mapIn(report: string): string {
   const [map = "", footer] = report.split("\nGenerated offline, ");
   expect(footer).toMatch(
-    /^without a language model\. To use one, set ANTHROPIC_API_KEY .* --provider ollama --model NAME\n$/,
+    /^without a language model\. To use one, set ANTHROPIC_API_KEY, .* --provider ollama --model NAME\n$/,
   );
   return map;
 }

@@ -1,7 +1,7 @@
 import type { JsonSchema } from "../json.ts";
 
-/** Wire format: Anthropic's Messages API, or OpenAI's Chat Completions API or Responses API. */
-export const dialects = ["anthropic", "openai", "responses"] as const;
+/** Wire format: Anthropic's Messages API, OpenAI's Chat Completions API or Responses API, or Google's Gemini API. */
+export const dialects = ["anthropic", "openai", "responses", "gemini"] as const;
 /** Name of a wire format. */
 export type Dialect = (typeof dialects)[number];
 

@@ -35,6 +35,7 @@ function offlineRows(columns: number): readonly Row[] {
     ...line("To use a model, set one of these and start again:"),
     [span("    ANTHROPIC_API_KEY  ", "accent"), span("from console.anthropic.com")],
     [span("    OPENAI_API_KEY     ", "accent"), span("from platform.openai.com")],
+    [span("    GEMINI_API_KEY     ", "accent"), span("from aistudio.google.com")],
     [span("    a local model      ", "accent"), span("such as Ollama: --provider ollama --model NAME")],
     [],
     ...line("Try: Map this repository"),
