@@ -208,6 +208,19 @@ describe("a recursive copy", () => {
   });
 });
 
+describe("rules on the machine of a worker", () => {
+  it.each(["cp -r in/. .", "rm -r src", "git checkout other"])("also restrict %s", async (command) => {
+    project.put("in/src/a.ts", "new\n");
+    createBranches();
+    const limits = {
+      ...{ mode: "default" as const, pool: ["Bash"], rules: [deny("Edit(src/a.ts)")], workspaceRoots: [project.root] },
+      readableRoots: [],
+    };
+    const [result] = await project.run([bash(command)], { rules: all, limits });
+    expect([result!.outcome, contents("src/a.ts")]).toEqual(["denied", "old\n"]);
+  });
+});
+
 describe("a directory that would become a git repository", () => {
   const policy = { mode: "acceptEdits" as const, rules: all };
 

@@ -61,13 +61,9 @@ const otherWays: ReadonlyMap<string, string> = new Map([
   [TRACKED_FILES, "To print other files, name them after `--`."],
 ]);
 
-const malformed = new Set([
-  "malformed path",
-  "unresolved path",
-  "malformed command",
-  "malformed address",
-  "unusable input",
-]);
+const malformed = new Set(
+  "malformed path|unresolved path|malformed command|malformed address|unusable input".split("|"),
+);
 
 function adviceFor(tool: string, call: ToolCall, decision: Decision): string {
   const rule = suggestRule(tool, parseInput(call.inputJson));

@@ -396,17 +396,10 @@ function hidesWord(command: SimpleCommand, compiled: CompiledPolicy): boolean {
   const name = programOf(command).toLowerCase();
   const unknown = command.words.slice(1).some(({ open, lead }) => open !== undefined && lead === "");
   if (!(unknown && !isReadOnly(command)) && !(name === "git" && mayBeAlias(command))) return false;
-  return restrictionsOf(compiled).some(
-    ([program, ...further]) => program?.slice(program.lastIndexOf("/") + 1) === name && further.length > 0,
-  );
-}
-
-function restrictionsOf(compiled: CompiledPolicy): readonly (readonly string[])[] {
-  const { vetoes, asking, filed, layers } = compiled;
-  const rules = [...vetoes, ...asking, ...filed, ...layers.flatMap((layer) => layer.rules)];
-  return rules.flatMap(({ rule, target }) =>
-    rule.effect !== "allow" && target.kind === "command" ? [target.pattern.loose] : [],
-  );
+  return compiled.restrictions.some(({ target }) => {
+    const [program, ...further] = target.kind === "command" ? target.pattern.loose : [];
+    return program?.slice(program.lastIndexOf("/") + 1) === name && further.length > 0;
+  });
 }
 
 function guardedMention(line: CommandLine, compiled: CompiledPolicy): Finding | undefined {

@@ -280,8 +280,13 @@ export function hiddenPredicate(policy: Policy, homes: readonly string[] = []): 
  * if there are no such rules.
  */
 export function restrictedPredicate(policy: Policy, homes: readonly string[] = []): PathMatcher | undefined {
-  const compiled = compilePolicy(policy, homes);
-  if (restrictionsOf(compiled).every(({ target }) => target.kind !== "path" && !restrictsAllWrites(target)))
+  const policies = [policy, policy.limits].filter((each) => each !== undefined);
+  const found = policies.flatMap((each) => restrictionsIn(compilePolicy(each, homes)) ?? []);
+  return found.length === 0 ? undefined : (absolutePath) => found.some((isRestricted) => isRestricted(absolutePath));
+}
+
+function restrictionsIn(compiled: CompiledPolicy): PathMatcher | undefined {
+  if (compiled.restrictions.every(({ target }) => target.kind !== "path" && !restrictsAllWrites(target)))
     return undefined;
   return (absolutePath) => {
     const path = { requested: absolutePath, absolute: absolutePath, real: absolutePath, kind: "file" } as const;
@@ -296,7 +301,7 @@ export function restrictedWrites(compiled: CompiledPolicy): CompiledRule | undef
   const all = weighRules(compiled, ({ target }) => restrictsAllWrites(target));
   if (all !== undefined && all.effect !== "allow") return all.rule;
   const { policy, homes } = compiled;
-  return restrictionsOf(compiled).find(
+  return compiled.restrictions.find(
     (rule) =>
       rule.target.kind === "path" &&
       rule.target.touches === "write" &&
@@ -308,11 +313,6 @@ export function restrictedWrites(compiled: CompiledPolicy): CompiledRule | undef
 
 function restrictsAllWrites(target: CompiledRule["target"]): boolean {
   return target.kind === "whole" && target.access === "write";
-}
-
-function restrictionsOf({ vetoes, asking, filed, layers }: CompiledPolicy): readonly CompiledRule[] {
-  const rules = [...vetoes, ...asking, ...filed, ...layers.flatMap((layer) => layer.rules)];
-  return rules.filter(({ rule }) => rule.effect !== "allow");
 }
 
 /**
@@ -340,8 +340,9 @@ function restrictedPlaces(
   restricts: (rule: CompiledRule) => boolean,
 ): readonly string[] {
   const { limits } = policy;
-  const rules = restrictionsOf(compilePolicy(policy, homes));
-  const paths = rules.filter((rule) => rule.target.kind === "path" && restricts(rule));
+  const paths = compilePolicy(policy, homes).restrictions.filter(
+    (rule) => rule.target.kind === "path" && restricts(rule),
+  );
   const places = paths.flatMap((rule) => placesOf(rule, policy, homes));
   return [...new Set(limits === undefined ? places : [...places, ...restrictedPlaces(limits, homes, restricts)])];
 }

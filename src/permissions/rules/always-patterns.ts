@@ -54,41 +54,17 @@ const arities = new Map<string, number>([
   ..."git npm pnpm yarn bun deno cargo go docker podman kubectl helm gh brew apt apt-get pip pip3 poetry uv dotnet gradle mvn terraform composer bundle rails mix flutter nx turbo systemctl rustup conda make"
     .split(" ")
     .map((name) => [name, 2] as const),
-  ["npm run", 3],
-  ["pnpm run", 3],
-  ["yarn run", 3],
-  ["bun run", 3],
-  ["deno task", 3],
-  ["docker compose", 3],
-  ["git remote", 3],
-  ["git stash", 3],
-  ["git worktree", 3],
-  ["gh pr", 3],
-  ["gh issue", 3],
-  ["gh run", 3],
-  ["gh repo", 3],
-  ["uv run", 3],
-  ["poetry run", 3],
-  ["bundle exec", 3],
-  ["cargo run", 3],
-  ["kubectl config", 3],
+  ..."npm run|pnpm run|yarn run|bun run|deno task|docker compose|git remote|git stash|git worktree|gh pr|gh issue|gh run|gh repo|uv run|poetry run|bundle exec|cargo run|kubectl config"
+    .split("|")
+    .map((name) => [name, 3] as const),
 ]);
 
 /** Subcommands that run an arbitrary program from their arguments. */
-const runners = new Set([
-  "docker run",
-  "docker exec",
-  "podman run",
-  "podman exec",
-  "kubectl exec",
-  "kubectl run",
-  "pnpm exec",
-  "pnpm dlx",
-  "yarn exec",
-  "yarn dlx",
-  "go run",
-  "go generate",
-]);
+const runners = new Set(
+  "docker run|docker exec|podman run|podman exec|kubectl exec|kubectl run|pnpm exec|pnpm dlx|yarn exec|yarn dlx|go run|go generate".split(
+    "|",
+  ),
+);
 
 /** Programs that get no pattern because they delete, change privileges or run arbitrary code. */
 const tooPowerful = new Set(

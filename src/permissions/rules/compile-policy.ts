@@ -52,6 +52,8 @@ export interface CompiledPolicy extends CompiledRules {
   readonly homes: readonly string[];
   readonly pool: ReadonlySet<string>;
   readonly layers: readonly CompiledLayer[];
+  /** All rules that deny something or require approval. */
+  readonly restrictions: readonly CompiledRule[];
 }
 
 export interface CompiledRule {
@@ -124,6 +126,7 @@ function compile(policy: Policy, homes: readonly string[]): CompiledPolicy {
     homes: [...homes],
     pool: new Set(policy.pool.map(canonicalToolName)),
     layers: layered.map(({ layer, compiled: { all } }) => ({ layer, rules: all })),
+    restrictions: [own, ...layered.map((each) => each.compiled)].flatMap(({ restricting }) => restricting),
     limitsCommands: own.limitsCommands || layered.some((each) => each.compiled.limitsCommands),
     deniesPaths: own.deniesPaths || layered.some((each) => each.compiled.deniesPaths),
     guardedNames: [own, ...layered.map((each) => each.compiled)].flatMap(({ guardedNames }) => guardedNames),
@@ -134,6 +137,7 @@ interface RootedRules extends CompiledRules {
   readonly roots: RuleRoots;
   /** All rules in the order they were written. */
   readonly all: readonly CompiledRule[];
+  readonly restricting: readonly CompiledRule[];
 }
 
 /** Caches compiled rules by list and roots, because thousands of agents may share one list of rules. */
@@ -151,6 +155,7 @@ function compileRules(rules: readonly Rule[], roots: RuleRoots): RootedRules {
   const fresh: RootedRules = {
     roots,
     all,
+    restricting,
     vetoes: of(({ effect, form }) => effect === "deny" && form === undefined),
     filed: [
       ...of(({ effect, form, scope }) => effect === "allow" && form === undefined && scope !== "session"),

@@ -1,7 +1,7 @@
 import { fixedWord, type ShellWord } from "../shell-word.ts";
 import { type CommandEffect, type Effects, unknownArgument, unknownCode, unknownProgram } from "./effects.ts";
 import { readFind } from "./find.ts";
-import { type ArgumentReading, each, optionsOf, type ProgramSpec } from "./model.ts";
+import { type ArgumentReading, each, optionsOf, type ProgramSpec, withOptions } from "./model.ts";
 import { readArguments } from "./read-arguments.ts";
 
 /** Programs that change files. Their operands matter to rules, and no option makes them read-only. */
@@ -46,53 +46,40 @@ const tree: ProgramSpec = {
 };
 
 export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
-  [
+  withOptions(
     "ls",
-    {
-      inert: true,
-      operands: "list*",
-      options: [
-        "-a|--all -A|--almost-all -c -C --color[=data] -d|--directory -F --full-time -g -G --group-directories-first -h|--human-readable",
-        "-H -i|--inode -k -l -L -m -n -o -p -q -Q -r|--reverse -R|--recursive -s|--size -S --sort=data --time-style=data -t -u -U -v -x -X -1",
-      ].join(" "),
-    },
-  ],
+    [
+      "-a|--all -A|--almost-all -c -C --color[=data] -d|--directory -F --full-time -g -G --group-directories-first -h|--human-readable",
+      "-H -i|--inode -k -l -L -m -n -o -p -q -Q -r|--reverse -R|--recursive -s|--size -S --sort=data --time-style=data -t -u -U -v -x -X -1",
+    ].join(" "),
+    { inert: true, operands: "list*" },
+  ),
   [
     "stat",
     { inert: true, operands: "list*", options: "-L|--dereference -f -c|--format=data --printf=data -t|--terse" },
   ],
   ["readlink", { inert: true, operands: "list*", options: "-f|--canonicalize -e -m -n" }],
   ["realpath", { inert: true, operands: "list*", options: "-e -m -L -P -q -s" }],
-  [
+  withOptions(
     "du",
-    {
-      inert: true,
-      operands: "list*",
-      options:
-        "-a|--all -b|--bytes -c|--total -d|--max-depth=data -h|--human-readable -k -L -m -s|--summarize -x --apparent-size --exclude=data --si",
-    },
-  ],
+    "-a|--all -b|--bytes -c|--total -d|--max-depth=data -h|--human-readable -k -L -m -s|--summarize -x --apparent-size --exclude=data --si",
+    { inert: true, operands: "list*" },
+  ),
   ["basename", { inert: true, operands: "data*", options: "-a -s=data" }],
   ["dirname", { inert: true, operands: "data*" }],
   ["tree", { ...tree, read: readTree }],
-  [
+  withOptions(
     "file",
-    {
-      options:
-        "-b|--brief -C|--compile!change -h|--no-dereference -i|--mime -k|--keep-going -L|--dereference -m|--magic-file=settings --mime-type --mime-encoding -p|--preserve-date!change -z|--uncompress!program -Z|--uncompress-noreport!program",
-    },
-  ],
+    "-b|--brief -C|--compile!change -h|--no-dereference -i|--mime -k|--keep-going -L|--dereference -m|--magic-file=settings --mime-type --mime-encoding -p|--preserve-date!change -z|--uncompress!program -Z|--uncompress-noreport!program",
+  ),
   ["find", { read: readFind }],
   // Of the programs below, those that only read run without approval only in a sandbox.
   ...each("dir vdir df", { operands: "list*" }),
-  [
+  withOptions(
     "fd",
-    {
-      operands: "data list*",
-      options:
-        "-l|--list-details!program -d=data -E=data -t=data -e=data -S=data -x|--exec=program -X|--exec-batch=program --ignore-file=read --base-directory=directory --search-path=list",
-    },
-  ],
+    "-l|--list-details!program -d=data -E=data -t=data -e=data -S=data -x|--exec=program -X|--exec-batch=program --ignore-file=read --base-directory=directory --search-path=list",
+    { operands: "data list*" },
+  ),
   ["tar", { ...tarReading, read: readTar }],
   ...each("gtar bsdtar", {
     ...tarReading,
@@ -118,22 +105,14 @@ export const fileTools: readonly (readonly [string, ProgramSpec])[] = [
   ...each("cp mv install ln", copying),
   ...each("rm rmdir unlink shred truncate touch mkdir mkfifo mknod mktemp", changing),
   ...each("chmod chown chgrp", { does: "change", operands: "data write*", options: "--reference=read" }),
-  [
-    "zip",
-    {
-      does: "change",
-      operands: "write read*",
-      options: "-r -q -T!program --test!program -TT=program --unzip-command=program",
-    },
-  ],
+  withOptions("zip", "-r -q -T!program --test!program -TT=program --unzip-command=program", {
+    does: "change",
+    operands: "write read*",
+  }),
   ["gzip", { does: "change", operands: "write*" }],
-  [
-    "less",
-    {
-      options: "-o|-O=write -k=settings -N -R -S -X -F -i -I -n -r -s -E -e -M -m -p=data -x=data",
-      check: () => [unknownCode("less can run programs", 0)],
-    },
-  ],
+  withOptions("less", "-o|-O=write -k=settings -N -R -S -X -F -i -I -n -r -s -E -e -M -m -p=data -x=data", {
+    check: () => [unknownCode("less can run programs", 0)],
+  }),
   ["more", { options: "-d -l -f -p -c -s -u -#", check: () => [unknownCode("more can run programs", 0)] }],
 ];
 

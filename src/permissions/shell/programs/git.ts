@@ -7,7 +7,7 @@ import {
   referenceOptions,
   riskyOptions,
 } from "./git-options.ts";
-import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
+import { type ArgumentReading, each, type ProgramSpec, withOptions } from "./model.ts";
 
 const log: ProgramSpec = { options: `${historyOptions} ${diffOptions}`, check: checkFormats };
 const changing = (options = ""): ProgramSpec => ({
@@ -40,153 +40,107 @@ export const unmodelledGit: ReadonlySet<string> = new Set(
 const stashOptions =
   "-m|--message=data -u|--include-untracked!change -a|--all!change -k|--keep-index -S|--staged -q|--quiet";
 
+const only = (name: string, options: string, check: ProgramSpec["check"] = checkPaths) =>
+  withOptions(name, options, { check });
+
 /** Commands that only read. All of their options are listed. */
 const reading: readonly (readonly [string, ProgramSpec])[] = [
   ...each("log show whatchanged", log),
-  [
-    "diff",
-    {
-      options: `${diffOptions} --cached --staged --merge-base --no-index -1 -2 -3 -0 --base --ours --theirs`,
-      check: checkDiff,
-    },
-  ],
+  withOptions("diff", `${diffOptions} --cached --staged --merge-base --no-index -1 -2 -3 -0 --base --ours --theirs`, {
+    check: checkDiff,
+  }),
   ...each("diff-tree diff-index diff-files range-diff", {
     options: `${diffOptions} --cached --merge-base --root --stdin -v --pretty[=data] --format=data --no-commit-id --creation-factor=data --left-only --right-only`,
     check: checkFormats,
   }),
-  [
+  only(
     "status",
-    {
-      options:
-        "-s|--short -b|--branch --show-stash --porcelain[=data] --long -v|--verbose -u|--untracked-files[=data] --ignore-submodules[=data]!program --ignored[=data] -z --column[=data] --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames[=data] -M[=data]",
-      check: checkPaths,
-    },
-  ],
-  [
+    "-s|--short -b|--branch --show-stash --porcelain[=data] --long -v|--verbose -u|--untracked-files[=data] --ignore-submodules[=data]!program --ignored[=data] -z --column[=data] --no-column --ahead-behind --no-ahead-behind --renames --no-renames --find-renames[=data] -M[=data]",
+  ),
+  only(
     "ls-files",
-    {
-      options:
-        "-c|--cached -d|--deleted -m|--modified -o|--others -i|--ignored -s|--stage -u|--unmerged -k|--killed -z -t -v -f --debug --deduplicate --directory --no-empty-directory --empty-directory --eol --full-name --recurse-submodules --error-unmatch --with-tree=data -x|--exclude=data -X|--exclude-from=read --exclude-per-directory=read --exclude-standard --abbrev[=data] --sparse --format=data --resolve-undo",
-      check: checkPaths,
-    },
-  ],
-  [
+    "-c|--cached -d|--deleted -m|--modified -o|--others -i|--ignored -s|--stage -u|--unmerged -k|--killed -z -t -v -f --debug --deduplicate --directory --no-empty-directory --empty-directory --eol --full-name --recurse-submodules --error-unmatch --with-tree=data -x|--exclude=data -X|--exclude-from=read --exclude-per-directory=read --exclude-standard --abbrev[=data] --sparse --format=data --resolve-undo",
+  ),
+  only(
     "ls-tree",
-    {
-      options:
-        "-d -r -t -l|--long -z --name-only --name-status --object-only --full-name --full-tree --abbrev[=data] --format=data",
-      check: checkPaths,
-    },
-  ],
-  [
+    "-d -r -t -l|--long -z --name-only --name-status --object-only --full-name --full-tree --abbrev[=data] --format=data",
+  ),
+  only(
     "rev-parse",
-    {
-      options:
-        "--sq-quote --default=data --prefix=data --verify -q|--quiet --sq --short[=data] --not --abbrev-ref[=data] --symbolic --symbolic-full-name --all --branches[=data] --tags[=data] --remotes[=data] --glob=data --exclude=data --disambiguate=data --local-env-vars --path-format=data --git-dir --git-common-dir --resolve-git-dir=list --git-path=data --show-toplevel --show-superproject-working-tree --shared-index-path --absolute-git-dir --is-inside-git-dir --is-inside-work-tree --is-bare-repository --is-shallow-repository --show-cdup --show-prefix --show-object-format[=data] --since|--after=data --until|--before=data --revs-only --no-revs --flags --no-flags --end-of-options",
-      check: checkPaths,
-    },
-  ],
-  [
+    "--sq-quote --default=data --prefix=data --verify -q|--quiet --sq --short[=data] --not --abbrev-ref[=data] --symbolic --symbolic-full-name --all --branches[=data] --tags[=data] --remotes[=data] --glob=data --exclude=data --disambiguate=data --local-env-vars --path-format=data --git-dir --git-common-dir --resolve-git-dir=list --git-path=data --show-toplevel --show-superproject-working-tree --shared-index-path --absolute-git-dir --is-inside-git-dir --is-inside-work-tree --is-bare-repository --is-shallow-repository --show-cdup --show-prefix --show-object-format[=data] --since|--after=data --until|--before=data --revs-only --no-revs --flags --no-flags --end-of-options",
+  ),
+  only(
     "rev-list",
-    {
-      options: `${historyOptions} --count --objects --objects-edge --no-object-names --object-names --disk-usage[=data] --in-commit-order --timestamp --use-bitmap-index --filter=data --header --quiet`,
-      check: checkFormats,
-    },
-  ],
+    `${historyOptions} --count --objects --objects-edge --no-object-names --object-names --disk-usage[=data] --in-commit-order --timestamp --use-bitmap-index --filter=data --header --quiet`,
+    checkFormats,
+  ),
   ...each("blame annotate", {
     passesOn: true,
     options:
       "-L=data -b --root --show-stats --progress --no-progress -f|--show-name -n|--show-number -p|--porcelain --line-porcelain --incremental -c -t -l -s -e|--show-email -w --score-debug -S=read --contents=read --ignore-rev=data --ignore-revs-file=read --color-lines --color-by-age --date=data -M[=data] -C[=data] --since=data --abbrev[=data] --first-parent --reverse --encoding=data --minimal",
     check: checkPaths,
   }),
-  [
+  only(
     "shortlog",
-    {
-      options: `${historyOptions} -s|--summary -n|--numbered -e|--email -c|--committer --group=data -w[=data]`,
-      check: checkFormats,
-    },
-  ],
-  [
+    `${historyOptions} -s|--summary -n|--numbered -e|--email -c|--committer --group=data -w[=data]`,
+    checkFormats,
+  ),
+  only(
     "describe",
-    {
-      options:
-        "--all --tags --contains --abbrev[=data] --candidates=data --exact-match --debug --long --match=data --exclude=data --always --first-parent --dirty[=data]!program --broken[=data]!program",
-      check: checkPaths,
-    },
-  ],
-  ["merge-base", { options: "-a|--all --octopus --independent --is-ancestor --fork-point", check: checkPaths }],
-  [
+    "--all --tags --contains --abbrev[=data] --candidates=data --exact-match --debug --long --match=data --exclude=data --always --first-parent --dirty[=data]!program --broken[=data]!program",
+  ),
+  only("merge-base", "-a|--all --octopus --independent --is-ancestor --fork-point"),
+  withOptions(
     "name-rev",
-    {
-      options: "--tags --refs=data --exclude=data --all --annotate-stdin --stdin --name-only --no-undefined --always",
-      check: checkPaths,
-    },
-  ],
-  [
+    "--tags --refs=data --exclude=data --all --annotate-stdin --stdin --name-only --no-undefined --always",
+    { check: checkPaths },
+  ),
+  only(
     "cat-file",
-    {
-      options:
-        "-t -s -e -p --allow-unknown-type --batch[=data] --batch-check[=data] --batch-command[=data] --batch-all-objects --buffer --unordered --follow-symlinks -z -Z --textconv!program --filters!program --path=data --use-mailmap --mailmap",
-      check: checkPaths,
-    },
-  ],
-  [
+    "-t -s -e -p --allow-unknown-type --batch[=data] --batch-check[=data] --batch-command[=data] --batch-all-objects --buffer --unordered --follow-symlinks -z -Z --textconv!program --filters!program --path=data --use-mailmap --mailmap",
+  ),
+  only(
     "show-ref",
-    {
-      options:
-        "--head --heads --branches --tags -d|--dereference -s|--hash[=data] --verify --exists --abbrev[=data] -q|--quiet --exclude-existing[=data]",
-      check: checkPaths,
-    },
-  ],
+    "--head --heads --branches --tags -d|--dereference -s|--hash[=data] --verify --exists --abbrev[=data] -q|--quiet --exclude-existing[=data]",
+  ),
   [
     "for-each-ref",
     { options: `${referenceOptions} --exclude=data -s|--shell`, operands: "data*", check: checkFormats },
   ],
-  ["check-ignore", { options: "-q|--quiet -v|--verbose -z --stdin -n|--non-matching --no-index", check: checkPaths }],
+  only("check-ignore", "-q|--quiet -v|--verbose -z --stdin -n|--non-matching --no-index"),
   ["check-attr", { options: "-a|--all --cached -z --stdin --source=data", operands: "data*" }],
   [
     "check-ref-format",
     { options: "--branch --normalize --allow-onelevel --no-allow-onelevel --refspec-pattern", operands: "data*" },
   ],
-  ["cherry", { options: "-v|--verbose --abbrev[=data]", check: checkPaths }],
+  only("cherry", "-v|--verbose --abbrev[=data]"),
   ["fsck", { options: "--full --strict --unreachable --no-progress --lost-found!change" }],
   ["count-objects", { options: "-v|--verbose -H|--human-readable", operands: "" }],
-  [
-    "symbolic-ref",
-    {
-      options: "-q|--quiet --short -d|--delete!change -m=change --recurse --no-recurse",
-      operands: "data change",
-      check: checkSymbolicReference,
-    },
-  ],
+  withOptions("symbolic-ref", "-q|--quiet --short -d|--delete!change -m=change --recurse --no-recurse", {
+    operands: "data change",
+    check: checkSymbolicReference,
+  }),
   ["version", { options: "--build-options", operands: "" }],
   // After the name of a setting, even a word that looks like an option is a value.
   ["config", { options: configOptions, operands: "data*", ordered: true, check: checkConfig }],
-  [
+  withOptions(
     "grep",
+    "-a|--text -i|--ignore-case -I --max-depth=data -r|--recursive --no-recursive -w|--word-regexp -v|--invert-match -h -H --full-name -E|--extended-regexp -G|--basic-regexp -P|--perl-regexp -F|--fixed-strings -n|--line-number --column -l|--files-with-matches|--name-only -L|--files-without-match -O|--open-files-in-pager[=program]!program -z|--null -o|--only-matching -c|--count --color[=data] --no-color --break --heading -p|--show-function -C|--context=data -A|--after-context=data -B|--before-context=data -W|--function-context -m|--max-count=data --threads=data -f=read^ -e=data^ --and --or --not --all-match -q|--quiet --cached --untracked --no-index --exclude-standard --no-exclude-standard --recurse-submodules --textconv!program --no-textconv -#",
     {
       operands: "data read*",
-      options:
-        "-a|--text -i|--ignore-case -I --max-depth=data -r|--recursive --no-recursive -w|--word-regexp -v|--invert-match -h -H --full-name -E|--extended-regexp -G|--basic-regexp -P|--perl-regexp -F|--fixed-strings -n|--line-number --column -l|--files-with-matches|--name-only -L|--files-without-match -O|--open-files-in-pager[=program]!program -z|--null -o|--only-matching -c|--count --color[=data] --no-color --break --heading -p|--show-function -C|--context=data -A|--after-context=data -B|--before-context=data -W|--function-context -m|--max-count=data --threads=data -f=read^ -e=data^ --and --or --not --all-match -q|--quiet --cached --untracked --no-index --exclude-standard --no-exclude-standard --recurse-submodules --textconv!program --no-textconv -#",
       check: ({ operands, options }) => [...checkPaths({ operands: operands.slice(1) }), ...checkTracked(options)],
     },
-  ],
-  [
+  ),
+  withOptions(
     "branch",
-    {
-      operands: "data*",
-      options: `${referenceOptions} -a|--all -r|--remotes -v|--verbose -q|--quiet -l --list --show-current --abbrev[=data] --no-abbrev --with=data --without=data -d|--delete -D!change -m|--move -M!change -c|--copy -C!change -f|--force!change -t|--track[=data] --no-track -u|--set-upstream-to=data --unset-upstream!change --edit-description!program`,
-      check: (given) => [...checkFormats(given), ...checkListing(given)],
-    },
-  ],
-  [
+    `${referenceOptions} -a|--all -r|--remotes -v|--verbose -q|--quiet -l --list --show-current --abbrev[=data] --no-abbrev --with=data --without=data -d|--delete -D!change -m|--move -M!change -c|--copy -C!change -f|--force!change -t|--track[=data] --no-track -u|--set-upstream-to=data --unset-upstream!change --edit-description!program`,
+    { operands: "data*", check: (given) => [...checkFormats(given), ...checkListing(given)] },
+  ),
+  withOptions(
     "tag",
-    {
-      operands: "data*",
-      options: `${referenceOptions} -l|--list -n[=data] -a|--annotate -s|--sign!program -u|--local-user=program -f|--force!change -d|--delete!change -v|--verify!program -m|--message=change -F|--file=read -e|--edit!program`,
-      check: (given) => [...checkFormats(given), ...checkListing(given)],
-    },
-  ],
+    `${referenceOptions} -l|--list -n[=data] -a|--annotate -s|--sign!program -u|--local-user=program -f|--force!change -d|--delete!change -v|--verify!program -m|--message=change -F|--file=read -e|--edit!program`,
+    { operands: "data*", check: (given) => [...checkFormats(given), ...checkListing(given)] },
+  ),
   [
     "remote",
     {
@@ -291,14 +245,11 @@ const writing: readonly (readonly [string, ProgramSpec])[] = [
     ),
   ],
   ["ls-remote", changing("-q|--quiet --heads --tags --refs --symref")],
-  [
+  withOptions(
     "clone",
-    {
-      does: "network",
-      operands: "network data",
-      options: `${riskyOptions} -c=settings -u=program -l|--local -s|--shared -q|--quiet -v|--verbose --progress -n|--no-checkout --bare --mirror -o|--origin=data -b|--branch=data --depth=data --shallow-since=data --shallow-exclude=data --single-branch --no-single-branch --no-tags --recurse-submodules[=data] --recursive -j|--jobs=data --reference=read --reference-if-able=read --dissociate --filter=data --sparse --revision=data`,
-    },
-  ],
+    `${riskyOptions} -c=settings -u=program -l|--local -s|--shared -q|--quiet -v|--verbose --progress -n|--no-checkout --bare --mirror -o|--origin=data -b|--branch=data --depth=data --shallow-since=data --shallow-exclude=data --single-branch --no-single-branch --no-tags --recurse-submodules[=data] --recursive -j|--jobs=data --reference=read --reference-if-able=read --dissociate --filter=data --sparse --revision=data`,
+    { does: "network", operands: "network data" },
+  ),
   [
     "push",
     changing(

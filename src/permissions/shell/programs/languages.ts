@@ -1,5 +1,5 @@
 import { type CommandEffect, type Effects, hiddenRun } from "./effects.ts";
-import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
+import { type ArgumentReading, each, type ProgramSpec, withOptions } from "./model.ts";
 
 /** Options of npm and similar programs that name a program to run, a settings file or a directory. */
 const npmRisks =
@@ -89,16 +89,11 @@ export const languages: readonly (readonly [string, ProgramSpec])[] = [
   ["brew", { commands: new Map(each("list ls leaves", looking)) }],
   ["apt", { commands: new Map(each("list show", looking)) }],
   ["apt-cache", { commands: new Map(each("show search policy depends rdepends", looking)) }],
-  [
+  withOptions(
     "make",
-    {
-      does: "change",
-      operands: "data*",
-      options:
-        "-f|--file|--makefile=settings -C|--directory=settings -I|--include-dir=settings -E|--eval=settings -e|--environment-overrides!settings -j|--jobs[=data] -k -n -B -s -i -d -W=data -o=data -l[=data] -O[=data] -q -r -R -S -t -w",
-      check: checkMake,
-    },
-  ],
+    "-f|--file|--makefile=settings -C|--directory=settings -I|--include-dir=settings -E|--eval=settings -e|--environment-overrides!settings -j|--jobs[=data] -k -n -B -s -i -d -W=data -o=data -l[=data] -O[=data] -q -r -R -S -t -w",
+    { does: "change", operands: "data*", check: checkMake },
+  ),
 ];
 
 /** Programs that print their version without reading anything, and whose version the project can't determine. */

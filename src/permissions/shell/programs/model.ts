@@ -165,20 +165,16 @@ export function isHarmful({ role, further, does }: Option): boolean {
   return [role, does, ...further].some((each) => each !== undefined && harmful.has(each));
 }
 
-const harmful: ReadonlySet<Role> = new Set<Role>([
-  "write",
-  "settings",
-  "program",
-  "script",
-  "command",
-  "network",
-  "change",
-  "variable",
-]);
+const harmful = new Set<string>("write settings program script command network change variable".split(" "));
 
 /** Returns true if some option of the program, or an argument of unknown meaning, can change or run something. */
 export function hasHarmfulOptions(spec: ProgramSpec): boolean {
   return spec.isPowerful === true || optionsOf(spec).all.some(isHarmful);
+}
+
+/** Creates the entry of a program, with its options as in `ProgramSpec`. */
+export function withOptions(name: string, options: string, more: ProgramSpec = {}): [string, ProgramSpec] {
+  return [name, { ...more, options }];
 }
 
 /** Creates a table of programs that share one spec. `names` are separated by spaces. */

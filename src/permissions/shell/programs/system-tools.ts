@@ -1,6 +1,6 @@
 import type { ShellWord } from "../shell-word.ts";
 import { type CommandEffect, type Effects, unknownArgument, unknownCode } from "./effects.ts";
-import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
+import { type ArgumentReading, each, type ProgramSpec, withOptions } from "./model.ts";
 
 /** Programs whose unknown options may send or store anything. */
 const network: ProgramSpec = { does: "network", isPowerful: true, operands: "network*" };
@@ -10,15 +10,11 @@ export const systemTools: readonly (readonly [string, ProgramSpec])[] = [
   ["whoami", { inert: true, operands: "" }],
   ["id", { inert: true, operands: "", options: "-g -G -n -r -u" }],
   ["hostname", { operands: "change*", options: "-s -f|--fqdn!network -i!network -F|--file=change" }],
-  [
+  withOptions(
     "date",
-    {
-      operands: "data*",
-      options:
-        "-d|--date=data -I[=data] --iso-8601[=data] -R --rfc-3339=data -r|--reference=list -s|--set=change -u|--utc",
-      check: checkDate,
-    },
-  ],
+    "-d|--date=data -I[=data] --iso-8601[=data] -R --rfc-3339=data -r|--reference=list -s|--set=change -u|--utc",
+    { operands: "data*", check: checkDate },
+  ),
   // The programs below run without approval only in a sandbox.
   ...each("logname arch groups tty nproc uptime free cal lscpu lsblk vmstat getconf locale sw_vers whereis", {
     operands: "data*",
@@ -30,28 +26,19 @@ export const systemTools: readonly (readonly [string, ProgramSpec])[] = [
     "dmesg",
     { options: "-c|--read-clear!change -C|--clear!change -D|--console-off!change -E|--console-on!change -n=change" },
   ],
-  [
+  withOptions(
     "journalctl",
-    {
-      options:
-        "--vacuum-size=change --vacuum-time=change --vacuum-files=change --rotate!change --flush!change --sync!change",
-    },
-  ],
-  [
+    "--vacuum-size=change --vacuum-time=change --vacuum-files=change --rotate!change --flush!change --sync!change",
+  ),
+  withOptions(
     "dpkg",
-    {
-      options:
-        "-l -L -s -S -i|--install!change -r|--remove!change -P|--purge!change --unpack!change --configure!change -a!change",
-    },
-  ],
-  [
+    "-l -L -s -S -i|--install!change -r|--remove!change -P|--purge!change --unpack!change --configure!change -a!change",
+  ),
+  withOptions(
     "man",
-    {
-      operands: "data*",
-      options:
-        "-P|--pager=program -H|--html[=program]!program -C|--config-file=settings -X[=data]!program -p|--preprocessor=data -M|--manpath=settings",
-    },
-  ],
+    "-P|--pager=program -H|--html[=program]!program -C|--config-file=settings -X[=data]!program -p|--preprocessor=data -M|--manpath=settings",
+    { operands: "data*" },
+  ),
   ...each("apropos whatis info tldr", { operands: "data*" }),
   ...each("curl wget rsync scp sftp ftp nc ncat telnet", network),
 ];

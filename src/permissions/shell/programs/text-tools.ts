@@ -1,5 +1,5 @@
 import { type CommandEffect, type Effects, unknownArgument, unknownCode } from "./effects.ts";
-import { type ArgumentReading, each, type ProgramSpec } from "./model.ts";
+import { type ArgumentReading, each, type ProgramSpec, withOptions } from "./model.ts";
 
 const grep: ProgramSpec = {
   inert: true,
@@ -37,87 +37,67 @@ export const textTools: readonly (readonly [string, ProgramSpec])[] = [
   ["nl", { inert: true, options: "-b=data -i=data -n=data -s=data -v=data -w=data" }],
   ["comm", { inert: true, options: "-1 -2 -3" }],
   ["cmp", { inert: true, operands: "read read data data", options: "-b -l|--verbose -s|--silent|--quiet" }],
-  [
+  withOptions(
     "cut",
-    {
-      inert: true,
-      options:
-        "-b|--bytes=data -c|--characters=data -d|--delimiter=data -f|--fields=data -s|--only-delimited --complement --output-delimiter=data",
-    },
-  ],
+    "-b|--bytes=data -c|--characters=data -d|--delimiter=data -f|--fields=data -s|--only-delimited --complement --output-delimiter=data",
+    { inert: true },
+  ),
   ["paste", { inert: true, options: "-d|--delimiters=data -s|--serial" }],
   ["tr", { inert: true, operands: "data data", options: "-c|-C|--complement -d|--delete -s|--squeeze-repeats" }],
   ["column", { inert: true, options: "-c=data -N=data -o=data -s|--separator=data -t|--table -x" }],
   ...each("md5sum sha1sum sha224sum sha256sum sha384sum sha512sum b2sum", { inert: true, options: "-b -t --tag" }),
   ...each("grep egrep fgrep", grep),
-  [
+  withOptions(
     "diff",
-    {
-      inert: true,
-      options: [
-        "-q|--brief -s|--report-identical-files -c -C=data --context[=data] -u -U=data --unified[=data] -y|--side-by-side",
-        "-W|--width=data --suppress-common-lines -p --label|-L=data -r|--recursive -N|--new-file -x|--exclude=data",
-        "-i|--ignore-case -b|--ignore-space-change -w|--ignore-all-space -B|--ignore-blank-lines -a|--text --color[=data]",
-      ].join(" "),
-    },
-  ],
-  [
+    [
+      "-q|--brief -s|--report-identical-files -c -C=data --context[=data] -u -U=data --unified[=data] -y|--side-by-side",
+      "-W|--width=data --suppress-common-lines -p --label|-L=data -r|--recursive -N|--new-file -x|--exclude=data",
+      "-i|--ignore-case -b|--ignore-space-change -w|--ignore-all-space -B|--ignore-blank-lines -a|--text --color[=data]",
+    ].join(" "),
+    { inert: true },
+  ),
+  withOptions(
     "sort",
-    {
-      options: [
-        "-b|--ignore-leading-blanks -d|--dictionary-order -f|--ignore-case -g|--general-numeric-sort -i -M|--month-sort",
-        "-h|--human-numeric-sort -n|--numeric-sort -r|--reverse -R -V|--version-sort -k|--key=data -s|--stable",
-        "-t|--field-separator=data -u|--unique -c|--check -m -z -S=data -o|--output=write -T|--temporary-directory=write",
-        "--compress-program=program",
-      ].join(" "),
-    },
-  ],
-  [
+    [
+      "-b|--ignore-leading-blanks -d|--dictionary-order -f|--ignore-case -g|--general-numeric-sort -i -M|--month-sort",
+      "-h|--human-numeric-sort -n|--numeric-sort -r|--reverse -R -V|--version-sort -k|--key=data -s|--stable",
+      "-t|--field-separator=data -u|--unique -c|--check -m -z -S=data -o|--output=write -T|--temporary-directory=write",
+      "--compress-program=program",
+    ].join(" "),
+  ),
+  withOptions(
     "uniq",
-    {
-      operands: "read write",
-      options:
-        "-c|--count -d|--repeated -D -f|--skip-fields=data -i|--ignore-case -s|--skip-chars=data -u|--unique -w|--check-chars=data",
-    },
-  ],
-  [
+    "-c|--count -d|--repeated -D -f|--skip-fields=data -i|--ignore-case -s|--skip-chars=data -u|--unique -w|--check-chars=data",
+    { operands: "read write" },
+  ),
+  withOptions(
     "sed",
-    {
-      isPowerful: true,
-      operands: "data read*",
-      options:
-        "-n|--quiet|--silent -e|--expression=data^ -E|-r|--regexp-extended -f|--file=settings^ -i|--in-place[=data]!change -I[=data]!change -s|--separate -u|--unbuffered -z|--null-data",
-      check: (given) => [...checkSed(given), ...checkInPlace(given)],
-    },
-  ],
+    "-n|--quiet|--silent -e|--expression=data^ -E|-r|--regexp-extended -f|--file=settings^ -i|--in-place[=data]!change -I[=data]!change -s|--separate -u|--unbuffered -z|--null-data",
+    { isPowerful: true, operands: "data read*", check: (given) => [...checkSed(given), ...checkInPlace(given)] },
+  ),
   ...each("awk gawk mawk nawk", awk),
-  [
+  withOptions(
     "jq",
-    {
-      operands: "data read*",
-      options: [
-        "-n|--null-input -r|--raw-output -R|--raw-input -s|--slurp -c|--compact-output -C|--color-output -M|--monochrome-output",
-        "-S|--sort-keys -e|--exit-status -j|--join-output --tab --indent=data -L|--library-path=settings",
-        "--slurpfile=data,read --rawfile=data,read --arg=data,data --argjson=data,data",
-      ].join(" "),
-      check: checkJq,
-    },
-  ],
-  [
+    [
+      "-n|--null-input -r|--raw-output -R|--raw-input -s|--slurp -c|--compact-output -C|--color-output -M|--monochrome-output",
+      "-S|--sort-keys -e|--exit-status -j|--join-output --tab --indent=data -L|--library-path=settings",
+      "--slurpfile=data,read --rawfile=data,read --arg=data,data --argjson=data,data",
+    ].join(" "),
+    { operands: "data read*", check: checkJq },
+  ),
+  withOptions(
     "rg",
-    {
-      operands: "data read*",
-      options: [
-        "-A|--after-context=data -B|--before-context=data -C|--context=data -s|--case-sensitive --color=data --column -c|--count",
-        "--count-matches -f|--file=read^ --files^ -l|--files-with-matches --files-without-match -F|--fixed-strings -L|--follow",
-        "-g|--glob=data --heading --hidden|-. --hostname-bin=program --iglob=data -i|--ignore-case --ignore-file=read -v|--invert-match",
-        "--json -n|--line-number -x|--line-regexp -m|--max-count=data -d|--max-depth=data -U|--multiline --no-ignore --no-ignore-vcs",
-        "--no-heading -I|--no-filename -N|--no-line-number -0|--null -o|--only-matching -P|--pcre2 --pre=program -q|--quiet",
-        "-e|--regexp=data^ -r|--replace=data -z|--search-zip!program -S|--smart-case --sort=data --stats -a|--text --trim",
-        "-t|--type=data -T|--type-not=data --type-list^ -u|--unrestricted --vimgrep -H|--with-filename -w|--word-regexp",
-      ].join(" "),
-    },
-  ],
+    [
+      "-A|--after-context=data -B|--before-context=data -C|--context=data -s|--case-sensitive --color=data --column -c|--count",
+      "--count-matches -f|--file=read^ --files^ -l|--files-with-matches --files-without-match -F|--fixed-strings -L|--follow",
+      "-g|--glob=data --heading --hidden|-. --hostname-bin=program --iglob=data -i|--ignore-case --ignore-file=read -v|--invert-match",
+      "--json -n|--line-number -x|--line-regexp -m|--max-count=data -d|--max-depth=data -U|--multiline --no-ignore --no-ignore-vcs",
+      "--no-heading -I|--no-filename -N|--no-line-number -0|--null -o|--only-matching -P|--pcre2 --pre=program -q|--quiet",
+      "-e|--regexp=data^ -r|--replace=data -z|--search-zip!program -S|--smart-case --sort=data --stats -a|--text --trim",
+      "-t|--type=data -T|--type-not=data --type-list^ -u|--unrestricted --vimgrep -H|--with-filename -w|--word-regexp",
+    ].join(" "),
+    { operands: "data read*" },
+  ),
   // The programs below run without approval only in a sandbox.
   ...each("od hexdump strings fold expand unexpand fmt join tsort cksum sum shasum md5 base64 base32", printing),
   ...each("colrm numfmt", { inert: true, operands: "data*" }),
