@@ -1,6 +1,6 @@
 import type { BodyOptions, Clock, Model, ModelProgress, ModelRequest } from "../ports/index.ts";
 import type { Dialect, ModelOutcome } from "../protocol/index.ts";
-import type { AnswerReader, ReaderOptions } from "./answer.ts";
+import type { AnswerReader, CompleteAnswer, ReaderOptions } from "./answer.ts";
 import { createAnthropicReader } from "./anthropic/anthropic-reader.ts";
 import { createGeminiReader } from "./gemini/gemini-reader.ts";
 import type { Limiter } from "./limits/limiter.ts";
@@ -90,8 +90,9 @@ function callWithRetries(wire: Wire, request: ModelRequest, emit: Emit): Promise
       },
     });
     if (end.kind === "complete") {
-      fallback.answered();
-      return { kind: "complete", answer: reader.answer() };
+      const answer = reader.answer();
+      fallback.answered(answer);
+      return { kind: "complete", answer };
     }
     const reported = reader.usage();
     const spent = isBilled(progress, end) ? brokenUsage(reported, received.characters(), sent) : undefined;
@@ -188,7 +189,10 @@ function createFallback({ url, info, options }: Wire, { answerSchema, summaryIns
       wasRefused = true;
       return true;
     },
-    answered(): void {
+    answered({ message }: CompleteAnswer): void {
+      // A server that ignores what it does not know responds as to any other request.
+      const isIgnored = summaryInstructions !== undefined && message.content.some(({ type }) => type !== "opaque");
+      if (isIgnored) modelsWithoutCompaction.add(name);
       if (wasRefused) modelsWithoutSchemas.add(name);
     },
   };

@@ -98,17 +98,23 @@ describe("a provider that can summarize a conversation", () => {
     expect(typesIn(last).at(-2)).toEqual(["thinking", "tool_use"]);
   });
 
-  it("is not asked again in this process if it refuses, and the model writes the summary", async () => {
-    const status = { kind: "status", status: 400, message: "compaction: Extra inputs are not permitted" } as const;
+  const text = { type: "message", content: [{ type: "text", text: "Hm." }], stop_reason: "end_turn", usage: {} };
+  it.each([
+    [
+      "refuses",
+      { status: 400, message: "compaction: Extra inputs are not permitted" },
+      /Extra inputs .*The model wrote/,
+    ],
+    ["ignores it", { status: 200, body: JSON.stringify(text) }, /it wrote none.*The model wrote/],
+  ])("is not asked again in this process if it %s, and the model writes the summary", async (_, how, notice) => {
+    const status = { kind: "status", ...how } as const;
     const on = await stage({
       MAIN: withSummaries({ content: "", fault: status }, { content: [read] }, done, summary, done, summary, done),
     });
     const session = await open(on);
     await ask(session, "MAIN: look.");
     const first = await linesOf(session.compact());
-    expect(noticesIn(first)).toEqual([
-      expect.stringMatching(/did not summarize .*Extra inputs are not permitted.*The model wrote/),
-    ]);
+    expect(noticesIn(first)).toEqual([expect.stringMatching(notice)]);
     await ask(session, "next");
     expect(noticesIn(await linesOf(session.compact()))).toEqual([]);
     await ask(session, "last");

@@ -1,5 +1,6 @@
 import { describe, expect, it } from "vitest";
-import { baseUrlProblem, hostOf, messagesUrl, modelsUrl } from "./endpoint.ts";
+import { providerAt } from "../wire.test-support.ts";
+import { baseUrlProblem, commonHeaders, hostOf, messagesUrl, modelsUrl } from "./endpoint.ts";
 
 describe("addresses derived from a base URL", () => {
   it.each([
@@ -55,4 +56,17 @@ describe("addresses derived from a base URL", () => {
     expect(baseUrlProblem("http://me:100%25@localhost:11434")).toBeUndefined();
     expect(baseUrlProblem("http://localhost:11434")).toBeUndefined();
   });
+});
+
+it("the header for compaction is added to the configured ones, and only where it is needed", () => {
+  const provider = providerAt("https://host.test", "anthropic");
+  const own = { ...provider, secretHeaders: () => ({ "anthropic-beta": "other" }) };
+  const betas = [provider, own].flatMap((each) => [commonHeaders(each), commonHeaders(each, true)]);
+  const compaction = "compact-2026-09-04";
+  expect(betas.map((headers) => headers["anthropic-beta"])).toEqual([
+    undefined,
+    compaction,
+    "other",
+    `other,${compaction}`,
+  ]);
 });
