@@ -1,5 +1,5 @@
 import type { Model, ModelDescription, ModelRequest } from "../ports/index.ts";
-import { efforts, type JsonObject } from "../protocol/index.ts";
+import type { JsonObject } from "../protocol/index.ts";
 import type { AiSdkModel, AiSdkStream } from "./ai-sdk-types.ts";
 import { orAbort, readStream } from "./read-stream.ts";
 import { writePrompt } from "./write-prompt.ts";
@@ -41,7 +41,7 @@ export function fromAiSdk(model: AiSdkModel, options: AiSdkOptions = {}): Model 
     prices,
     cacheMinimumTokens,
     // Only V4 has an option for the effort that means the same for all providers.
-    efforts: version === "v4" ? efforts : [],
+    efforts: version === "v4" ? ["low", "medium", "high", "xhigh", "max"] : [],
   };
 
   function optionsOf({ prompt, maxTokens, signal, answerSchema }: ModelRequest): object {
