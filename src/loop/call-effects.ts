@@ -68,6 +68,15 @@ function possibleFacts(call: ToolCall): ToolFacts | undefined {
   return editors.has(name) && typeof path === "string" ? { mayHaveChanged: [path] } : undefined;
 }
 
+/** Returns what the calls in progress may have done, other than those that wait for a subagent. */
+export function commandsUnderWay(calls: readonly CallState[]): readonly string[] {
+  const open = calls.filter(({ status, readsOnly, agentId }) => status === "started" && !readsOnly && !agentId);
+  return open.flatMap(({ call }) => {
+    const { command, mayHaveChanged = [] } = possibleFacts(call) ?? {};
+    return command ? [command.command] : mayHaveChanged.map((path) => `${call.name} ${path} (not finished)`);
+  });
+}
+
 /** Returns what the call waits for. Undefined if the call is not a wait. */
 export function waitOf(call: ToolCall): Wait | undefined {
   const name = canonicalToolName(call.name);

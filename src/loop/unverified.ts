@@ -29,9 +29,9 @@ export function foldUnverified({ unverified, background }: Verified, event: Dura
         ? unverified
         : { ...unverified, verifies: event.verifies ?? false };
     case "tool.ended":
-      return changesOfCall(event, background).reduce(withChanges, unverified);
+      return changesOfCall(event, background).reduce(withUnverified, unverified);
     case "notices.delivered":
-      return event.notices.flatMap(({ changes }) => changes ?? []).reduce(withChanges, unverified);
+      return event.notices.flatMap(({ changes }) => changes ?? []).reduce(withUnverified, unverified);
     case "acceptance.checked": {
       const { type: _, runId: _runId, stillDue = false, ...result } = event;
       if (result.verdict === undefined) return unverified;
@@ -64,7 +64,8 @@ function ownChanges(tool: string, { facts = {} }: ToolResult): Changes {
   };
 }
 
-function withChanges(before: Unverified, { files, commands }: Changes): Unverified {
+/** Adds changes that have not been verified. */
+export function withUnverified(before: Unverified, { files, commands }: Changes): Unverified {
   if (!before.verifies || files.length + commands.length === 0) return before;
   return {
     verifies: true,

@@ -6,6 +6,7 @@ import {
   asAfterKill,
   lastWords,
   newPlace,
+  type Options,
   open,
   type Place,
   read,
@@ -39,6 +40,42 @@ describe("a delegation that was approved before the process died", () => {
     await session.close();
     expect(resultsIn(model.requests("MAIN")[0])[0]).toContain("\nalpha\n");
   });
+});
+
+it("what a lost run did is part of the next result, also after a new prompt, and of no later one", async () => {
+  const write = (file_path: string) => ({ calls: [{ name: "Write", input: { file_path, content: "text" } }] });
+  const hang = { text: "So far.", hangs: true } as const;
+  const options = { permissionMode: "bypassPermissions" } as const;
+  /** Kills the process of a session when the model has begun its answer. */
+  const killed = async (parts: readonly ScriptedStep[], prompt: string, more: Partial<Options>): Promise<Place> => {
+    const { session, home, cwd } = await open({ MAIN: [...parts, hang] }, { ...options, ...more });
+    const run = session.prompt(prompt);
+    let left = { home, cwd };
+    for await (const update of run) {
+      if (update.type !== "text.delta") continue;
+      left = asAfterKill({ home, cwd });
+      run.stop("stopped");
+    }
+    id = session.id;
+    await session.close();
+    return left;
+  };
+  let id = "";
+  const touch = { calls: [{ name: "Bash", input: { command: "touch b" } }] };
+  const one = await killed([write("a.txt"), touch], "MAIN: one", {});
+  const two = await killed([write("c.txt")], "MAIN: two", { at: one, resume: id });
+  const three = await killed([write("d.txt")], "", { at: two, resume: id });
+  const { session } = await open(
+    { MAIN: [write("e.txt"), { text: "Five." }, { text: "Six." }] },
+    { ...options, at: three, resume: id },
+  );
+  expect((await session.prompt("MAIN: five").result).facts).toMatchObject({
+    toolCalls: { Write: 4, Bash: 1 },
+    filesChanged: ["a.txt", "c.txt", "d.txt", "e.txt"],
+    commands: [{ command: "touch b", exitCode: 0 }],
+  });
+  expect((await session.prompt("MAIN: six").result).facts).toMatchObject({ toolCalls: {}, filesChanged: [] });
+  await session.close();
 });
 
 describe("an agent that was announced before the process died and has no transcript yet", () => {

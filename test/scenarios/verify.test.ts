@@ -4,6 +4,7 @@ import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
 import { openSession, type SessionOptions } from "../../src/app/index.ts";
+import { createDeferred } from "../../src/lib/index.ts";
 import { type Line, textOf } from "../../src/protocol/index.ts";
 import { createCast, type ScriptedStep } from "../../src/testing/index.ts";
 import { firstPrompt } from "./delegation-place.ts";
@@ -255,6 +256,40 @@ describe("verification that is owed", () => {
       expect(prompt).toContain(`Changed files:\n${file}\n`);
       expect(prompt).toContain(`node -e 0 > b.txt (in ${dirname(file)})`);
       expect(prompt).toMatch(/absolute path are not in your copy/);
+    },
+  );
+
+  it.each(["an interruption", "the turn limit"])(
+    "is named after %s even if only background agents have changed something",
+    async (how) => {
+      const { open } = lives();
+      const { promise: begun, resolve: begin } = createDeferred<void>();
+      const command = "echo begun; touch b.txt; sleep 60";
+      const first = await open(
+        {
+          MAIN: [
+            task("CHILD: make it", { run_in_background: true }),
+            { ...bash("true"), after: begun },
+            { text: "I wait.", hangs: true },
+          ],
+          CHILD: [write("a.txt"), bash(command), says("Done.")],
+        },
+        how === "the turn limit" ? { maxTurns: 2 } : {},
+      );
+      const run = first.session.prompt("MAIN: have it made.");
+      for await (const update of run) {
+        if (update.type === "subagent.event" && update.event.type === "tool.progressed") begin();
+        if (update.type === "text.delta") run.stop("interrupted");
+      }
+      expect((await run.result).acceptance).toMatchObject({
+        ok: false,
+        verdict: "inconclusive",
+        output: expect.stringContaining(`not verified: a.txt, ${command}.`),
+      });
+      await first.session.close();
+      const again = await open({ "The request": passes, MAIN: [says("Made.")] }, { resume: first.session.id });
+      expect((await again.session.prompt("").result).acceptance).toMatchObject({ ok: true });
+      await again.session.close();
     },
   );
 

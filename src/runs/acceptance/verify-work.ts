@@ -1,6 +1,6 @@
 import { isAbsolute } from "node:path";
 import { boundText } from "../../lib/index.ts";
-import { turnsLeft } from "../../loop/index.ts";
+import { turnsLeft, withUnverified } from "../../loop/index.ts";
 import {
   type AcceptanceResult,
   type CallId,
@@ -57,13 +57,15 @@ export async function verifyWork(host: RunHost): Promise<boolean> {
 
 /** Returns the result of the checks at the end of a run. Says so if the run ends before its changes were verified. */
 export function acceptanceAtEnd(
-  { thread, request, acceptance }: RunHost,
+  { thread, request, acceptance, services }: RunHost,
   reason: EndReason,
 ): AcceptanceResult | undefined {
-  const { unverified } = thread.state;
   if (request.verify !== "auto" || request.compaction !== undefined) return acceptance;
+  const { background, unverified: own } = thread.state;
+  if (reason === "done") return own.isDue ? acceptance : (acceptance ?? own.verdict);
+  // Background agents that end with the program may have changed something that they will report in the next run.
+  const unverified = (services.retinue?.registry.changesSoFar(background) ?? []).reduce(withUnverified, own);
   if (!unverified.isDue) return acceptance ?? unverified.verdict;
-  if (reason === "done") return acceptance;
   const { text } = boundText([...unverified.files, ...unverified.commands].join(", "), { maxCharacters: 1_000 });
   const output = `The run ended early (${reason}), so its changes are not verified: ${text}. They are verified when the session is resumed and its work is done.`;
   return { command: VERIFIER, ok: false, exitCode: null, verdict: "inconclusive", output };

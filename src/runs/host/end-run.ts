@@ -1,5 +1,5 @@
 import { describeError, errorCode, formatDuration } from "../../lib/index.ts";
-import { type Ending, factsOf, unknownResults, withEarlier } from "../../loop/index.ts";
+import { type Ending, factsBefore, factsOf, unknownResults, withEarlier } from "../../loop/index.ts";
 import { addFacts, type EventOf, noUsage, outcomeOf, type RunResult } from "../../protocol/index.ts";
 import { acceptanceAtEnd } from "../acceptance/verify-work.ts";
 import { endingOf } from "../budget/budget-text.ts";
@@ -73,12 +73,13 @@ function runEnded(host: RunHost, ending: Ending): EventOf<"run.ended"> {
 /**
  * Returns the result of a run, before its end is recorded. It includes what the runs did that the run continues: for a
  * subagent, everything that its caller has not been told; for the main agent, the facts, because its numbers are those
- * of this run.
+ * of this run, and also the facts about lost work on earlier prompts, which no result has reported.
  */
 function resultOf({ services, thread, request }: RunHost, { type: _, ...end }: EventOf<"run.ended">): RunResult {
-  const { done } = thread.state.work;
-  const facts = done ? addFacts(done.facts, end.facts) : end.facts;
-  const total = request.subagent ? withEarlier(end, done) : { ...end, facts };
+  const { work } = thread.state;
+  const before = factsBefore(work);
+  const facts = before ? addFacts(before, end.facts) : end.facts;
+  const total = request.subagent ? withEarlier(end, work.done) : { ...end, facts };
   return { ...total, sessionId: services.sessionId, agentId: thread.agentId, model: request.agent.head.model };
 }
 

@@ -13,6 +13,7 @@ import type {
 import type {
   AcceptanceResult,
   AgentId,
+  Changes,
   Decision,
   DurableEvent,
   EventOf,
@@ -207,6 +208,8 @@ export interface RunRegistry {
   ended(runs: readonly RunRef[]): Promise<readonly SubagentResult[]>;
   /** Resolves when one of the runs has ended or the signal fires. */
   oneEnded(runs: readonly RunRef[], signal: AbortSignal): Promise<void>;
+  /** Returns what background runs have changed so far, including the agents below them. */
+  changesSoFar(runs: readonly RunRef[]): readonly Changes[];
   /** Ends the given runs that are still active, because their time is up. */
   cut(runs: readonly RunRef[]): Promise<void>;
   /** Lists an agent's subagents, including those whose end has not been reported to it. */

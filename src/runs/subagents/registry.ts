@@ -3,6 +3,7 @@ import type { Journal } from "../../ports/index.ts";
 import {
   type AgentId,
   type CallId,
+  type Changes,
   type DurableEvent,
   isUnfinished,
   type KeptWorktree,
@@ -18,6 +19,7 @@ import { orAbort } from "../or-abort.ts";
 import { type Recall, Thread } from "../thread/thread.ts";
 import { type EarlierRuns, earlierRuns } from "./lost-runs.ts";
 import {
+  changesSoFar,
   cleanUpOf,
   endOf,
   labelOf,
@@ -263,6 +265,19 @@ export class Registry implements RunRegistry {
       this.working().flatMap(({ running }) => running ?? []),
       cause,
     );
+  }
+
+  changesSoFar(runs: readonly RunRef[]): readonly Changes[] {
+    return runs.flatMap(({ agentId, runId }) => {
+      const subagent = this.subagents.get(agentId);
+      if (subagent?.runId !== runId) return [];
+      const live = this.live.get(agentId);
+      const below = [...this.subagents.values()].flatMap((each) =>
+        each.running?.background === false && each.parent.agentId === agentId ? [each] : [],
+      );
+      const unreturned = live?.thread.state.background ?? subagent.end?.facts.unreturned ?? [];
+      return [changesSoFar(subagent, live) ?? [], this.changesSoFar([...below, ...unreturned])].flat();
+    });
   }
 
   /** Returns a run's result, or undefined while the run is in progress. */

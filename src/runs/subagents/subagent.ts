@@ -1,8 +1,9 @@
 import { resolve } from "node:path";
 import type { Deferred } from "../../lib/index.ts";
-import { foldWork, initialState, withEarlier } from "../../loop/index.ts";
+import { commandsUnderWay, factsBefore, factsOf, foldWork, initialState, withEarlier } from "../../loop/index.ts";
 import {
   type AgentId,
+  addFacts,
   type CallId,
   type Changes,
   type EndedNotice,
@@ -23,6 +24,7 @@ import {
 import { judgedReport } from "../acceptance/verdict.ts";
 import type { OutputCheck } from "../host/output-check.ts";
 import type { Run } from "../host/run.ts";
+import type { LiveAgent } from "../host/run-host.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { AgentOutput } from "./agent-output.ts";
 
@@ -156,10 +158,24 @@ export function endedNotice(result: SubagentResult): EndedNotice {
   return { agentId, runId, outcome, unreturned, changes };
 }
 
+/** Returns what an agent has changed so far, whether or not its newest run has ended. */
+export function changesSoFar(
+  { agentType, isolation, worktree, end }: Subagent,
+  live: Pick<LiveAgent, "thread" | "services"> | undefined,
+): Changes | undefined {
+  if (agentType === VERIFIER) return undefined;
+  if (end !== undefined) return changesIn(end.facts, worktree);
+  if (live === undefined) return undefined;
+  const { state } = live.thread;
+  const done = addFacts(factsBefore(state.work) ?? noFacts, factsOf(state));
+  const facts = { ...done, agentCommands: [...(done.agentCommands ?? []), ...commandsUnderWay(state.calls)] };
+  return changesIn(facts, isolation === undefined ? undefined : { path: live.services.cwd });
+}
+
 /** Returns an agent's changes. If the agent worked in a worktree, its files have absolute paths. */
 function changesIn(
   { filesChanged, commands, agentCommands = [], unknown }: RunFacts,
-  worktree: KeptWorktree | undefined,
+  worktree: Pick<KeptWorktree, "path" | "directory"> | undefined,
 ): Changes | undefined {
   const place = worktree?.directory ?? worktree?.path;
   const own = commands.flatMap(({ command, readsOnly }) => (readsOnly ? [] : [command]));
