@@ -216,6 +216,7 @@ export {
   accessNamed,
   backgroundTools,
   canonicalToolName,
+  isFilePattern,
   isKnownTool,
   isWholePattern,
   ruledAccess,

@@ -3,6 +3,7 @@ import {
   type CompactRule,
   canonicalToolName,
   type Effect,
+  isFilePattern,
   isWholePattern,
   type Rule,
   ruledAccess,
@@ -117,8 +118,8 @@ export function ruleText(entry: unknown): unknown {
 
 export interface CompactRules {
   readonly rules: readonly CompactRule[];
-  /** Messages about invalid entries, each of which names the key. */
-  readonly problems: readonly string[];
+  /** Messages about invalid entries, with the keys that lead to each entry. */
+  readonly problems: readonly { readonly message: string; readonly keys: readonly string[] }[];
 }
 
 /**
@@ -127,19 +128,26 @@ export interface CompactRules {
  */
 export function compactRules(value: unknown): CompactRules {
   const rules: CompactRule[] = [];
-  const problems: string[] = [];
-  if (!isRecord(value)) return { rules, problems: ["it must be a mapping from tools to actions: { … }"] };
+  const problems: CompactRules["problems"][number][] = [];
+  const report = (message: string, ...keys: readonly string[]): void => void problems.push({ message, keys });
+  if (!isRecord(value)) {
+    report("it must be a mapping from tools to actions: { … }");
+    return { rules, problems };
+  }
   for (const [tool, action] of Object.entries(value)) {
+    const key = JSON.stringify(tool);
     if (tool === "$schema") continue;
-    if (tool.trim() === "") problems.push("a tool has no name");
+    if (tool.trim() === "") report("a tool has no name", tool);
+    else if (isFilePattern(tool))
+      report(`${key} is a pattern for files, not a tool. Write "read": {${key}: …} and "edit": {${key}: …}`, tool);
     else if (isEffect(action)) rules.push({ tool, effect: action });
-    else if (!isRecord(action)) problems.push(`${JSON.stringify(tool)} ${expected}`);
+    else if (!isRecord(action)) report(`${key} ${expected}`, tool);
     else {
       for (const [pattern, effect] of Object.entries(action)) {
-        const name = `${JSON.stringify(pattern)} of ${JSON.stringify(tool)}`;
-        if (pattern.trim() === "") problems.push(`a pattern for ${JSON.stringify(tool)} is empty`);
+        const name = `${JSON.stringify(pattern)} of ${key}`;
+        if (pattern.trim() === "") report(`a pattern for ${key} is empty`, tool, pattern);
         else if (isEffect(effect)) rules.push({ tool, pattern, effect });
-        else problems.push(`${name} must be "allow", "ask" or "deny"`);
+        else report(`${name} must be "allow", "ask" or "deny"`, tool, pattern);
       }
     }
   }

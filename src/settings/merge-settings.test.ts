@@ -115,6 +115,16 @@ describe("settings from several files", () => {
     },
   );
 
+  it.each([
+    ['{\n  "Bash": "alow"\n}', 2, '"Bash" must be "allow"'],
+    ['{\n  "Bash": {\n    "git *": 5\n  }\n}', 3, '"git *" of "Bash" must be'],
+    ['{\n  "edit": "deny", "*.env2": "deny"\n}', 2, '"*.env2" is a pattern for files, not a tool. Write "read"'],
+    ['{\n  "sub/secret": "ask"\n}', 2, '"sub/secret" is a pattern for files'],
+  ])("name the line of a mistake in the compact file %j", (content, line, message) => {
+    const [problem = ""] = readSettings(place({ "home/permissions.jsonc": content })).problems;
+    expect(problem).toContain(`permissions.jsonc:${line}: ${message}`);
+  });
+
   it("include the user's files as the user's own, not the project's, if the project is the home directory", () => {
     const options = place({ "user/.claude/settings.json": { permissions: { allow: ["Edit"] } } });
     const cwd = join(options.root, "user");

@@ -152,7 +152,11 @@ function fixOf({ above }: SettingsFile): string {
 function parseCompact(value: unknown, file: SettingsText, trust: ProjectTrust): ParsedFile {
   const { path, scope } = file;
   const { rules, problems } = compactRules(value);
-  if (problems.length > 0) return broken(...problems.map((problem) => `${path}: ${problem}.`));
+  if (problems.length > 0) {
+    const placeOf = (keys: readonly string[]): string =>
+      keys.length === 0 ? path : `${path}:${lineOf(file.text, keys)}`;
+    return broken(...problems.map(({ message, keys }) => `${placeOf(keys)}: ${message}.`));
+  }
   const compact = rules.map((rule) => ({ ...rule, scope, file: path }));
   if (file.inside === undefined || rules.every(({ effect }) => effect !== "allow")) return withLists(compact, file);
   const strict = compact.filter(({ effect }) => effect !== "allow");

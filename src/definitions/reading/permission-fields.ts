@@ -3,6 +3,7 @@ import {
   type CompactRule,
   type DefinitionSource,
   type Effect,
+  isFilePattern,
   type PermissionMode,
   permissionModes,
 } from "../../protocol/index.ts";
@@ -145,6 +146,13 @@ export function readPermission(reader: AgentFieldReader): readonly CompactRule[]
       code: "unreadable_permission",
       message: `"${field.key}" can't be read. The agent is not loaded, so that it can't run with more rights than intended.`,
       fix: permissionFixes[reader.syntax.form],
+    });
+  const pattern = rules?.find(({ tool }) => isFilePattern(tool))?.tool;
+  if (pattern !== undefined)
+    reader.refuse(field, {
+      code: "unreadable_permission",
+      message: `"${field.key}" names "${pattern.slice(0, 60)}", which is a pattern for files, not a tool. The agent is not loaded, so that it can't run with more rights than intended.`,
+      fix: `Write the pattern below each tool that it is meant for: "read" and "edit".`,
     });
   const toolsWith = (isMeant: (effect: Effect) => boolean): readonly string[] =>
     (rules ?? []).filter(({ effect }) => isMeant(effect)).map(({ tool }) => tool);

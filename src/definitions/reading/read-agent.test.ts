@@ -277,6 +277,8 @@ describe("permission fields", () => {
     ["permission: {bash: sometimes}", "unreadable_permission"],
     ["permission: [deny]", "unreadable_permission"],
     ["permission:", "unreadable_permission"],
+    ['permission: {"*": allow, "*.secret": deny}', "unreadable_permission"],
+    ["permission: {src/private: {a: deny}}", "unreadable_permission"],
     ["tools: Read\nallowed-tools: Bash", "duplicate_field"],
     ["tools: Read\ntools: Bash", "duplicate_field"],
   ])("in %j prevent the file from loading", async (frontmatter, code) => {

@@ -158,6 +158,14 @@ export function textsOfLine(tool: string, pattern: string | undefined): readonly
   return name === "Read" ? [name, "Read(*)"] : [name];
 }
 
+/**
+ * Returns whether a key of a `permission` field or a `permissions.jsonc` file is a pattern for files, which belongs
+ * below a tool: no name of a tool contains a dot or a slash, except for names from MCP servers.
+ */
+export function isFilePattern(tool: string): boolean {
+  return /[./]/.test(tool) && !tool.startsWith("mcp__");
+}
+
 /** Returns whether a pattern in a `permission` field or a `permissions.jsonc` file covers everything. */
 export function isWholePattern(pattern: string | undefined): boolean {
   return pattern === undefined || pattern === "*" || pattern === "**";
