@@ -36,6 +36,7 @@ export {
   type ViewProgress,
 } from "./view/folded-session.ts";
 export type { CallApproval, CallItem, CallResult, Item } from "./view/items.ts";
+export { unverifiedIn } from "./view/items-in.ts";
 export { at, elements, type List } from "./view/persistent.ts";
 export {
   type AgentState,

@@ -39,6 +39,21 @@ describe("Esc while prompts are queued", () => {
   });
 });
 
+describe("changes that were not verified because the run ended early", () => {
+  it("are named after the interruption, and again when the user leaves", async () => {
+    const terminal = await openTestTerminal();
+    terminal.happen(started());
+    const output = "The run ended early (interrupted), so its changes are not verified: b.txt.";
+    const acceptance = { command: "Verification", ok: false, exitCode: null, verdict: "inconclusive", output } as const;
+    terminal.happen(runEnded({ outcome: "stopped", reason: "interrupted", acceptance }));
+    await terminal.waitFor("changes are not verified: b.txt");
+    expect(terminal.farewell).toMatch(/^The run ended early .* not verified: b\.txt\.\nResume this session with:/);
+    terminal.happen(started());
+    terminal.happen(runEnded({ outcome: "succeeded", reason: "done" }));
+    await expect.poll(() => terminal.farewell).toMatch(/^Resume this session with:/);
+  });
+});
+
 describe("↑ after Ctrl+C has cleared the box", () => {
   it("brings the cleared text back before it edits queued prompts", async () => {
     const terminal = await openTestTerminal();

@@ -4,6 +4,7 @@ import {
   type NewCommand,
   type SessionView,
   stateOf,
+  unverifiedIn,
   type ViewUpdate,
   withoutIds,
 } from "../client/index.ts";
@@ -480,9 +481,11 @@ export function createController(options: ControllerOptions): Controller {
       await feed.close("park");
     },
     get farewell() {
-      return shownSession !== undefined && feed.view.agents.length > 0
-        ? `Resume this session with: ${program.command} --resume ${shownSession}`
-        : "";
+      if (shownSession === undefined || feed.view.agents.length === 0) return "";
+      const { end } = agentOf(feed.view, MAIN_AGENT) ?? {};
+      const owed = end && unverifiedIn(end);
+      const unverified = owed === undefined ? "" : `${cleanLine(owed)}\n`;
+      return `${unverified}Resume this session with: ${program.command} --resume ${shownSession}`;
     },
   };
 }

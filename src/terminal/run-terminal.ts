@@ -179,7 +179,8 @@ export async function runTerminal(options: TerminalOptions): Promise<void> {
     process.off("exit", restore);
     process.off("SIGCONT", onContinued);
     output.off("resize", draw);
-    const farewell: readonly Row[] = controller.farewell === "" ? [] : [[], [span(controller.farewell, "dim")]];
+    const lines = controller.farewell === "" ? [] : controller.farewell.split("\n");
+    const farewell: readonly Row[] = lines.length === 0 ? [] : [[], ...lines.map((line) => [span(line, "dim")])];
     screen.print(farewell);
     screen.close();
     stopReading();

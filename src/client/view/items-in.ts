@@ -2,6 +2,7 @@ import {
   type AssistantBlock,
   ENVIRONMENT_OPENING,
   type Line,
+  type RunEnd,
   runtimeTextBegins,
   textOf,
   type UserBlock,
@@ -79,11 +80,17 @@ function partsIn(line: Line, cwd: string | undefined): readonly ItemPart[] {
       return line.callId === undefined ? [{ kind: "change", change: line.type, agentId: line.agentId }] : nothing;
     case "run.ended": {
       const { outcome, reason, limit, message, text, turns, usage, costUsd, milliseconds } = line;
-      return [{ kind: "end", outcome, reason, limit, message, text, turns, usage, costUsd, milliseconds }];
+      const unverified = unverifiedIn(line);
+      return [{ kind: "end", outcome, reason, limit, message, text, turns, usage, costUsd, milliseconds, unverified }];
     }
     default:
       return nothing;
   }
+}
+
+/** Names the changes that were not verified because a run ended early; undefined if there are none. */
+export function unverifiedIn({ outcome, acceptance }: Pick<RunEnd, "outcome" | "acceptance">): string | undefined {
+  return outcome !== "succeeded" && acceptance?.verdict === "inconclusive" ? acceptance.output : undefined;
 }
 
 function contentOf(content: readonly UserBlock[]): { readonly text: string; readonly images: number } {

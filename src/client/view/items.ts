@@ -148,6 +148,8 @@ interface ChangeItem {
 
 interface EndItem extends Omit<RunEnd, "runId" | "facts" | "acceptance" | "modelMilliseconds"> {
   readonly kind: "end";
+  /** Names the changes that were not verified because the run ended early. */
+  readonly unverified?: string | undefined;
 }
 
 interface CompactionItem {

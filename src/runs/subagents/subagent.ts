@@ -24,7 +24,6 @@ import {
 import { judgedReport } from "../acceptance/verdict.ts";
 import type { OutputCheck } from "../host/output-check.ts";
 import type { Run } from "../host/run.ts";
-import type { LiveAgent } from "../host/run-host.ts";
 import type { Thread } from "../thread/thread.ts";
 import type { AgentOutput } from "./agent-output.ts";
 
@@ -161,7 +160,7 @@ export function endedNotice(result: SubagentResult): EndedNotice {
 /** Returns what an agent has changed so far, whether or not its newest run has ended. */
 export function changesSoFar(
   { agentType, isolation, worktree, end }: Subagent,
-  live: Pick<LiveAgent, "thread" | "services"> | undefined,
+  live: { readonly thread: Pick<Thread, "state">; readonly services: { readonly cwd: string } } | undefined,
 ): Changes | undefined {
   if (agentType === VERIFIER) return undefined;
   if (end !== undefined) return changesIn(end.facts, worktree);

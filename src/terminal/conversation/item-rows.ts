@@ -47,6 +47,8 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
     kind: "note",
     rows: wrap([span(cleanLine(text), style)], { columns, first: [span("  ")] }),
   });
+  const notes = (all: readonly [string, Style][]): PrintedItem | undefined =>
+    all.length === 0 ? undefined : { kind: "note", rows: all.flatMap((each) => note(...each).rows) };
   switch (item.kind) {
     case "prompt":
       return { kind: "prompt", rows: promptRows(item, options) };
@@ -81,7 +83,7 @@ export function printedItem(item: Item, options: RowOptions): PrintedItem | unde
     case "hook":
       return item.hook.reason === undefined ? undefined : note(`hook ${item.hook.event}: ${item.hook.reason}`);
     case "end":
-      return endItem(item, options.isPlain ? "" : `${outcomeMarks[item.outcome]} `, note);
+      return notes(endItem(item, options.isPlain));
     default:
       return undefined;
   }
@@ -171,18 +173,16 @@ function compactionText({ before, after }: Extract<Item, { kind: "compaction" }>
     : `the summary is not shorter than the conversation: ${size}`;
 }
 
-function endItem(
-  { outcome, reason, limit, message }: Extract<Item, { kind: "end" }>,
-  mark: string,
-  note: (text: string, style?: Style) => PrintedItem,
-): PrintedItem | undefined {
-  if (outcome === "succeeded") return undefined;
-  const words = `${mark}${endWords({ reason, limit })}`;
+function endItem(item: Extract<Item, { kind: "end" }>, isPlain: boolean | undefined): readonly [string, Style][] {
+  const { outcome, reason, limit, message, unverified } = item;
+  if (outcome === "succeeded") return [];
+  const words = `${isPlain ? "" : `${outcomeMarks[outcome]} `}${endWords({ reason, limit })}`;
+  const owed: readonly [string, Style][] = unverified === undefined ? [] : [[unverified, "warn"]];
   // A refusal's message is the model's answer, which has already been printed.
-  if (outcome === "stopped" || reason === "refused" || message === undefined) return note(words, "warn");
+  if (outcome === "stopped" || reason === "refused" || message === undefined) return [[words, "warn"], ...owed];
   // The session is open, and a run that was lost with its process has already been continued.
   const cause = message.replace(/ Resume the session to continue\.$/, "");
-  return note(`${words}: ${cause}`, outcome === "failed" ? "bad" : "warn");
+  return [[`${words}: ${cause}`, outcome === "failed" ? "bad" : "warn"], ...owed];
 }
 
 function endedRow({ agentId, outcome }: EndedNotice, { columns, nameOf }: RowOptions): Row {

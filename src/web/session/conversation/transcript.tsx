@@ -266,7 +266,7 @@ interface EndViewProps {
 }
 
 function EndView({ item, total }: EndViewProps): ReactNode {
-  const { outcome, reason, turns, costUsd, milliseconds, message } = item;
+  const { outcome, reason, turns, costUsd, milliseconds, message, unverified } = item;
   if (reason === "parked") return <p className="note paused">{sentence(PAUSED)}</p>;
   return (
     <div className="end">
@@ -278,6 +278,7 @@ function EndView({ item, total }: EndViewProps): ReactNode {
         {total !== undefined && ` · ${total} with all agents`}
       </span>
       {outcome !== "succeeded" && message !== undefined && <p>{message}</p>}
+      {unverified !== undefined && <p>{unverified}</p>}
     </div>
   );
 }
