@@ -1,7 +1,8 @@
-import { describe, expect, expectTypeOf, it } from "vitest";
+import { describe, expect, expectTypeOf, it, onTestFinished } from "vitest";
 import { z } from "zod";
-import { createMemoryTranscript, type SessionOptions, type Transcript } from "../../src/app/index.ts";
-import { lastWords, mainLines, open, read, resultsIn, transcriptsIn } from "./delegation-place.ts";
+import { createMemoryTranscript, openSession, type SessionOptions, type Transcript } from "../../src/app/index.ts";
+import { createApiServer } from "../../src/testing/index.ts";
+import { lastWords, mainLines, newPlace, open, read, resultsIn, transcriptsIn } from "./delegation-place.ts";
 
 const output = z.object({ count: z.number() });
 
@@ -25,6 +26,22 @@ describe("an agent that the program starts", () => {
     const subagent = { parentSessionId: session.id, agentType: "general-purpose" };
     expect(created).toMatchObject({ type: "agent.created", metadata: { subagent } });
     expect(created?.type === "agent.created" && created.metadata?.subagent.callId).toBeUndefined();
+  });
+
+  it("thinks as much as the call says, instead of its definition", async () => {
+    const server = await createApiServer({ script: [{ content: "A." }, { content: "B." }] });
+    onTestFinished(() => server.close());
+    const session = await openSession({
+      ...newPlace(),
+      agents: { judge: { description: "Judges. Use it.", prompt: "Judge.", effort: "low" } },
+      environment: { ANTHROPIC_API_KEY: "k", ANTHROPIC_BASE_URL: server.url },
+    });
+    for (const effort of ["high", undefined] as const)
+      await (await session.subagents.start("judge", "Look.", { effort })).result;
+    const sent = server.requests.map(({ body }) => (body as { output_config?: object }).output_config);
+    expect(sent).toEqual([{ effort: "high" }, { effort: "low" }]);
+    await expect(session.subagents.start("judge", "Look.", { effort: "huge" as never })).rejects.toThrow(/effort/);
+    await session.close();
   });
 
   it("works alongside the main agent, which is not notified", async () => {

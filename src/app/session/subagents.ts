@@ -1,6 +1,8 @@
 import { matchAgentId, misspelledName, UserError } from "../../lib/index.ts";
 import {
   type AgentId,
+  type Effort,
+  efforts,
   isSameAgent,
   type Line,
   MAIN_AGENT,
@@ -19,6 +21,7 @@ import {
   checkNames,
   checkOptions,
   type OptionTypes,
+  oneOf,
   optional,
   optionError,
 } from "../check-options.ts";
@@ -54,6 +57,8 @@ export interface SubagentOptions<Output extends Schema | undefined = undefined>
   /** The agent's model; defaults to its definition's, or to the main agent's. */
   readonly model?: string | undefined;
   readonly maxTurns?: number | undefined;
+  /** How much the agent thinks; defaults to the value in its definition or the settings, or to the model's default. */
+  readonly effort?: Effort | undefined;
   /** Stops the agent, which then has the outcome `stopped`. */
   readonly signal?: AbortSignal | undefined;
 }
@@ -149,11 +154,11 @@ export function createSubagents({ dispatcher, begin, transcript, send, interrupt
     options: SubagentOptions<Output> = {},
   ): Promise<StartedSubagent<OutputValue<Output>>> {
     checkStart({ agentType, prompt, options }, dispatcher.offered());
-    const { background = false, model, maxTurns, signal = new AbortController().signal } = options;
+    const { background = false, model, maxTurns, effort, signal = new AbortController().signal } = options;
     const output = options.output && createStructuredOutput(options.output, options.outputSchema);
     const description = options.description ?? prompt.trim().slice(0, 60);
     await begin();
-    const request = { agentType, prompt, description, background, model, maxTurns, output };
+    const request = { agentType, prompt, description, background, model, maxTurns, effort, output };
     const started = await dispatcher.startWithoutCall("program", request, signal);
     if ("status" in started) throw new UserError(started.message, { code: "agent" });
     const { agentId, running } = started;
@@ -220,6 +225,7 @@ const startOptionTypes: OptionTypes<SubagentOptions<Schema>> = {
   background: optional(aBoolean),
   model: optional(aString),
   maxTurns: optional(aCount),
+  effort: optional(oneOf(efforts)),
   signal: optional(anAbortSignal),
   output: optional({ accepts: isSchema, description: "a schema from a library, or a JSON Schema" }),
   outputSchema: optional(anObject),

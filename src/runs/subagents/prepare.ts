@@ -205,7 +205,7 @@ function assemble(request: PrepareRequest, parts: Parts): PreparedAgent | Refusa
     absentTools: ports.absentTools,
     ownTools: ownNames,
     before,
-    asked: { maxTurns: terms.maxTurns },
+    asked: { maxTurns: terms.maxTurns, effort: terms.effort },
     settings: { effort: settings.effort, maxTurns: settings.maxTurns },
     workspaceRoot: root,
     additionalDirectories: copy ? [] : above.workspaceRoots.slice(1),

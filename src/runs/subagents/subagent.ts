@@ -6,6 +6,7 @@ import {
   addFacts,
   type CallId,
   type Changes,
+  type Effort,
   type EndedNotice,
   type EventOf,
   type JsonSchema,
@@ -33,6 +34,8 @@ export interface RunTerms {
   readonly background: boolean;
   readonly model?: string | undefined;
   readonly maxTurns?: number | undefined;
+  /** Effort of this run, instead of the definition's. A fork has that of its parent. */
+  readonly effort?: Effort | undefined;
   /** Command that must succeed for the work to be accepted. Replaces the command in the definition. */
   readonly acceptance?: string | undefined;
   /** Set if the call starts a fork of the caller instead of an agent type. */
