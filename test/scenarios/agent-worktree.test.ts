@@ -156,6 +156,7 @@ describe("an agent with its own worktree", () => {
     });
     expect(resultsIn(walked.model.requests("CHILD")[3])[0]).toContain("made");
     expect(resultsIn(walked.model.requests("MAIN")[2])[0]).toContain(`branch retinue/${agentId}`);
+    expect(resultsIn(walked.model.requests("MAIN")[2])[0]).toContain("[The agent has committed nothing.");
   });
 
   it("has its own MCP servers there, which end with it", async () => {

@@ -126,6 +126,11 @@ describe("an agent's environment", () => {
       "Git repository: yes, on branch trunk, with uncommitted changes:\n   M notes.txt\n  ?? new.txt\nModel:",
     );
     expect(toldIn(model.requests("CHILD")[0])[0]).toContain("Git repository: yes, on branch trunk\nModel:");
+    // Only an agent that is waited for has a time limit.
+    expect(toldIn(model.requests("CHILD")[0])[0]).toContain(
+      "Time limit: about 5 minutes of active time. Then this run",
+    );
+    expect(toldIn(model.requests("MAIN")[0])[0]).not.toContain("Time limit");
   });
 
   it("is read without running programs from the repository, and without git if it is not trusted", async () => {

@@ -333,3 +333,9 @@ describe("a resumed agent", () => {
     expect(subagentFor({}, { parentPolicy: { mode: "dontAsk" }, before: record }).agent.policy.mode).toBe("dontAsk");
   });
 });
+
+it("the prompt says that no one can answer questions, unless the agent can ask", () => {
+  const systemOf = (tier: Tier): string => subagentFor({}, { tier }).agent.head.system;
+  expect(systemOf(foreground)).toContain("No one can answer questions");
+  expect(systemOf({ ...foreground, allowQuestions: true })).not.toContain("No one can answer questions");
+});

@@ -117,6 +117,17 @@ describe("the text that tells a parent about an agent", () => {
     );
   });
 
+  it("says how to apply the commits of an agent with its own worktree", () => {
+    const worktree = { path: "/w", branch: "retinue/a1", changes: "1 file changed, 1 commit" };
+    const text = resultText({ ...ended({}), worktree });
+    expect(text).toMatch(
+      /<\/task_result>\n\[.*\]\n\[To apply .*`git diff --binary HEAD\.\.\.retinue\/a1 \| git apply`.*\]$/,
+    );
+    expect(resultText({ ...ended({}), worktree: { ...worktree, changes: "1 file changed" } })).toContain(
+      "[The agent has committed nothing. Leave the worktree in place; the user removes it.]",
+    );
+  });
+
   it("lists files, commands with exit codes, denials and subagents that were cut short", () => {
     const run = withFacts({
       toolCalls: { Bash: 2, Edit: 1 },
