@@ -89,6 +89,8 @@ describe("checkRules", () => {
     expect(check("deny", "Bash(")[0]).toMatch(
       /^\/home\/u\/settings\.json: deny rule `Bash\(`.*applies to every use of Bash/,
     );
+    expect(check("deny", "Bash:touch x")[0]).toMatch(/in parentheses .*applies to every use of Bash\./);
+    expect(check("deny", "shell:touch")[0]).toContain("applies to every use of");
     expect(check("allow", "Bash( ")[0]).toContain("the closing parenthesis is missing; write `Bash`");
     expect(check("allow", "Bash(ls")[0]).toContain("the closing parenthesis is missing; write `Bash(ls)`");
     expect(check("allow", "Bash(a && b:*)")[0]).toContain("not one simple command");

@@ -34,11 +34,17 @@ export interface RuleProblem {
   readonly message: string;
 }
 
+const misplacedSpecifier = "put the specifier in parentheses right after the tool, as in `Bash(npm test)`";
+
 /** Parses `Tool` or `Tool(specifier)`. Never throws. */
 export function parseRule(text: string, form?: Rule["form"]): ParsedRule | RuleProblem {
   const trimmed = text.trim();
   const name = /^[\p{L}\p{N}_*.\-:]+/u.exec(trimmed)?.[0];
   if (name === undefined) return problem(text, "it does not start with the name of a tool");
+  // Names of plugins' parts contain colons, but `Bash:touch x` is a rule for Bash.
+  const before = name.replace(/:.*$/, "");
+  if (before !== name && toolNames.includes(canonicalToolName(before)))
+    return problem(text, misplacedSpecifier, canonicalToolName(before));
   const tool = canonicalToolName(name);
   const rest = trimmed.slice(name.length);
   if (rest === "") return { ok: true, tool, target: { kind: "whole" } };
@@ -47,7 +53,7 @@ export function parseRule(text: string, form?: Rule["form"]): ParsedRule | RuleP
     return problem(text, `the closing parenthesis is missing; write \`${closed}\``, tool);
   }
   if (!rest.startsWith("(") || !rest.endsWith(")")) {
-    return problem(text, "put the specifier in parentheses right after the tool, as in `Bash(npm test)`", tool);
+    return problem(text, misplacedSpecifier, tool);
   }
   const specifier = rest.slice(1, -1).trim();
   if (specifier === "")
