@@ -84,6 +84,11 @@ describe("approvals", () => {
       [expect.stringMatching(/^Bash it's was denied: no approver is available\. To be asked, add --on-ask wait\.$/)],
     ],
     ["wait", [ofAgent(requested)], [expect.stringContaining("Bash it's from tester is waiting")]],
+    [
+      "wait",
+      [ofAgent({ ...requested, attended: false }), ofAgent(answered)],
+      [expect.stringMatching(/^Bash it's was denied: .*background\.approvals.* To allow it, add --allowed-tools/)],
+    ],
     ["wait", [ofAgent(asks)], [expect.stringMatching(/^The agent tester asks: npm or pnpm\?.*reply ask_1 ANSWER$/)]],
     ["hook", [requested, answered], []],
   ] as const)("with --on-ask %s", (onAsk, updates, sentences) => {

@@ -33,11 +33,11 @@ export function createNotices(onAsk: AskingWay, report: (sentence: string) => vo
       }
       if (event.type === "approval.requested") {
         requests.set(event.requestId, event);
-        if (onAsk === "wait") reportOnce(waitingMessage(event, { agentType, option }));
+        if (onAsk === "wait" && event.attended !== false) reportOnce(waitingMessage(event, { agentType, option }));
       }
-      if (event.type !== "approval.answered" || event.by !== NO_APPROVER || onAsk !== "deny") return;
+      if (event.type !== "approval.answered" || event.by !== NO_APPROVER || onAsk === "hook") return;
       const request = requests.get(event.requestId);
-      if (request !== undefined) reportOnce(deniedMessage(request));
+      if (request !== undefined) reportOnce(deniedMessage(request, onAsk));
     },
     wasReported: (sentence) => reported.has(sentence),
   };
@@ -90,11 +90,14 @@ function waitingMessage(request: EventOf<"approval.requested">, { agentType, opt
   return `${call}${agent} is waiting for your answer. ${showExactly(reason)}${rest} Answer it in another terminal: retinue approvals answer ${requestId} ${answers}${option}`;
 }
 
-function deniedMessage(request: EventOf<"approval.requested">): string {
+function deniedMessage(request: EventOf<"approval.requested">, onAsk: AskingWay): string {
   // A rule that can't be shown exactly can't be typed either.
   const rule = request.always?.find((each) => showExactly(each) === each);
   const quoted = rule?.replaceAll("'", "'\\''");
   const allow = quoted === undefined ? "To" : `To allow it, add --allowed-tools '${quoted}'; to`;
   const { call } = approvalText(request);
-  return `${cutForMessage(call) ?? call} was denied: no approver is available. ${allow} be asked, add --on-ask wait.`;
+  const denied = `${cutForMessage(call) ?? call} was denied`;
+  if (onAsk !== "deny")
+    return `${denied}: it comes from a background agent, and background.approvals in your settings denies such calls. ${allow} be asked, remove that setting.`;
+  return `${denied}: no approver is available. ${allow} be asked, add --on-ask wait.`;
 }

@@ -250,6 +250,8 @@ export type DurableEvent =
       readonly reason: string;
       /** Rules that an "always" answer can add. If absent, the call can only be allowed once. */
       readonly always?: readonly string[] | undefined;
+      /** Set if no one can answer, so that the request is denied at once. */
+      readonly attended?: false | undefined;
     }
   | {
       readonly type: "approval.answered";

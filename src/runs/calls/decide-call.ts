@@ -197,6 +197,7 @@ async function askForApproval(
   const question = await questionAbout({ ...askerOf(host), call, decision, policy, executor });
   const { requestId } = question;
   const always = question.always.length === 0 ? undefined : question.always;
+  const attended = approvals.canAnswer(question.background === true) ? undefined : false;
   const resume = host.pause();
   let notification: Promise<unknown> | undefined;
   const answer = await approvals
@@ -206,7 +207,7 @@ async function askForApproval(
         const { reason } = decision;
         await host.record([
           requested,
-          { type: "approval.requested", requestId, callId, name, inputJson, reason, always },
+          { type: "approval.requested", requestId, callId, name, inputJson, reason, always, attended },
         ]);
         const message = `${name} is waiting for your answer: ${reason}`;
         notification = askHooks(host, { event: "Notification" }, { message, notification_type: "permission_prompt" });
