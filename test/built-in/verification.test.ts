@@ -54,7 +54,14 @@ async function verify(
     VERIFY: steps,
   });
   const environment = { PATH: process.env["PATH"], HOME: root };
-  const session = await openSession({ environment, ...options, cwd, home: join(root, "home"), model: cast });
+  const session = await openSession({
+    environment,
+    trusted: true,
+    ...options,
+    cwd,
+    home: join(root, "home"),
+    model: cast,
+  });
   const run = session.prompt("MAIN: verify it.");
   const lines: Line[] = [];
   for await (const update of run) {

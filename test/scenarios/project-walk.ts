@@ -71,5 +71,5 @@ export function expectUntrusted({ agents, heads, notices }: Observed): void {
   expect(agents).toContain("mine");
   expect(agents).not.toContain("finder");
   expect(heads[0]?.context).not.toContain("Use tabs.");
-  expect(notices.join("\n")).toContain("work/.git/config names programs that git would run");
+  expect(notices.join("\n")).toContain("work/.git/config may name programs that git would run");
 }

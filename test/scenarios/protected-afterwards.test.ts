@@ -71,6 +71,7 @@ async function run(
   };
   const session = await openSession({
     ...place,
+    trusted: true,
     model,
     settings: { ...settings, permissions: { allow: [...allow] } },
     ...(answer !== undefined && { approvals }),
