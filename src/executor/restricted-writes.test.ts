@@ -148,6 +148,30 @@ describe.each(restrictions.slice(1, 4))("a git command, with a rule that restric
   });
 });
 
+describe("rules in their written order", () => {
+  const about = [compact("Bash", "allow"), compact("Bash(git push:*)", "deny")];
+  const inFile = (rules: readonly Rule[]) => ({ rules });
+  const inDefinition = (rules: readonly Rule[]) => ({ rules: [], layers: [{ rules, settles: true as const }] });
+
+  it.each([
+    ["a file", inFile],
+    ["a definition", inDefinition],
+  ])("about commands do not lift one about writing: in %s", async (_, policyOf) => {
+    const everything = compact("*", "allow");
+    for (const rules of [
+      [everything, compact("Edit", "deny"), ...about],
+      [compact("Edit", "ask"), ...about],
+      [compact("Edit(src/**)", "deny"), ...about],
+    ]) {
+      const [result] = await project.run([bash("echo x > src/a.ts")], policyOf(rules));
+      expect([result!.outcome, contents("src/a.ts")]).toEqual(["denied", "old\n"]);
+    }
+    const rules = [compact("Edit", "deny"), compact("Edit(src/**)", "allow"), ...about];
+    const [result] = await project.run([bash("echo x > src/a.ts")], policyOf(rules));
+    expect([result!.outcome, contents("src/a.ts")]).toEqual(["ok", "x\n"]);
+  });
+});
+
 describe("a rule that restricts writing elsewhere", () => {
   it.each(["Edit(lib/**)", "Edit(*.lock)", "Edit(docs/b.md)", "Edit(~/notes/**)"])(
     "leaves copying, moving and removing alone: %s",

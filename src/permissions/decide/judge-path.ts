@@ -4,7 +4,7 @@ import { type CompiledPolicy, type CompiledRule, compilePolicy, coversWhole } fr
 import { parseRule } from "../rules/parse-rule.ts";
 import { foldCase, type PathMatcher } from "../rules/path-pattern.ts";
 import { holdsInstructions, protectedPart, repositoryPart } from "../rules/protected-path.ts";
-import { lastMatch, weighRules } from "../rules/weigh-rules.ts";
+import { lastMatch, type Verdict, weighRules } from "../rules/weigh-rules.ts";
 import {
   type AccessRequest,
   builtin,
@@ -32,7 +32,7 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
   const matches = (rule: CompiledRule): boolean =>
     (use === undefined || rule.target.kind !== "whole" || (isChange && rule.target.access === "write")) &&
     covers(rule, toolName, { access, resolved, aliases });
-  const found = weighRules(compiled, matches);
+  const found = weighForWrite(compiled, matches, access) ?? weighRules(compiled, matches);
   // Allowing every edit does not allow a command to write everywhere.
   const verdict =
     use !== undefined && found?.effect === "allow" && found.rule.target.kind === "whole" ? undefined : found;
@@ -72,6 +72,24 @@ export function judgePath(request: AccessRequest, access: PathAccess, compiled: 
     PROTECTED_FILE,
     `${shown(access.path)} is protected: ${part} can affect what is run or permitted later.`,
   );
+}
+
+/**
+ * Returns the restriction on a write that a later rule about commands would override. In the short form, a line about
+ * Bash decides whether commands run, not what their redirections write.
+ */
+function weighForWrite(
+  compiled: CompiledPolicy,
+  matches: (rule: CompiledRule) => boolean,
+  { kind }: PathAccess,
+): Verdict | undefined {
+  if (kind !== "write") return undefined;
+  const isAboutCommands = ({ rule, target, coversTool }: CompiledRule): boolean =>
+    rule.form === "compact" && target.kind === "whole" && coversTool("Bash") && !coversTool("Write");
+  const verdict = weighRules(compiled, (rule) => !isAboutCommands(rule) && matches(rule));
+  if (verdict === undefined || verdict.effect === "allow") return undefined;
+  const { target } = verdict.rule;
+  return restrictsAllWrites(target) || (target.kind === "path" && target.touches === "write") ? verdict : undefined;
 }
 
 /** Returns true for `.env` files, but not for their templates, such as `.env.example`. */
