@@ -1,6 +1,6 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
-import { dirname, join, relative } from "node:path";
+import { basename, dirname, join, relative } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { Policy, Rule } from "../protocol/index.ts";
 import { createWorkerTools } from "../tools/index.ts";
@@ -53,7 +53,7 @@ afterEach(async () => {
 async function run(command: string, ...allow: readonly string[]) {
   const workspace = createLocalWorkspace({ root, environment: process.env, home: top, sandbox });
   const results = { save: async (id: string) => id, saveFile: async () => "retinue://result/r1" };
-  const tools = createWorkerTools({ sessionId: "t", workspace, results, outputDirectory: join(top, "out") });
+  const tools = createWorkerTools({ sessionId: basename(top), workspace, results, outputDirectory: join(top, "out") });
   const executor = createExecutor({ tools, workspace, results, home: top });
   const rules = allow.map((text): Rule => ({ text, effect: "allow", scope: "user" }));
   const policy: Policy = {

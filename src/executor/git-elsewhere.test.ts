@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ToolExecutor } from "../ports/index.ts";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
@@ -47,7 +47,7 @@ beforeEach(() => {
   git("branch", "other");
   const workspace = createLocalWorkspace({ root, environment: process.env, home: top });
   const results = { save: async () => "", saveFile: async () => "retinue://result/r1" };
-  const tools = createWorkerTools({ sessionId: "git", workspace, results, outputDirectory: join(top, "out") });
+  const tools = createWorkerTools({ sessionId: basename(top), workspace, results, outputDirectory: join(top, "out") });
   executor = createExecutor({ tools, workspace, results, home: top });
 });
 afterEach(async () => {

@@ -1,7 +1,7 @@
 import { execFileSync } from "node:child_process";
 import { existsSync, mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ToolExecutor } from "../ports/index.ts";
 import { type Policy, type PolicyLayer, type Rule, type RuleScope, textOf } from "../protocol/index.ts";
@@ -48,7 +48,7 @@ beforeEach(() => {
   const environment = { ...process.env, EDITOR: undefined };
   const workspace = createLocalWorkspace({ root, environment, home: top });
   const results = { save: async () => "", saveFile: async () => "retinue://result/r1" };
-  const tools = createWorkerTools({ sessionId: "git", workspace, results, outputDirectory: join(top, "out") });
+  const tools = createWorkerTools({ sessionId: basename(top), workspace, results, outputDirectory: join(top, "out") });
   executor = createExecutor({ tools, workspace, results, home: top });
 });
 afterEach(async () => {

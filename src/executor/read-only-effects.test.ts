@@ -9,7 +9,7 @@ import {
   symlinkSync,
   writeFileSync,
 } from "node:fs";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { afterEach, beforeEach, describe, expect, it } from "vitest";
 import type { ToolExecutor, Workspace } from "../ports/index.ts";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
@@ -40,7 +40,7 @@ beforeEach(() => {
   });
   workspace = createLocalWorkspace({ root, environment: process.env, home: top, sandbox });
   const results = { save: async () => "", saveFile: async () => "retinue://result/r1" };
-  const tools = createWorkerTools({ sessionId: "effects", workspace, results, outputDirectory: join(top, "out") });
+  const tools = createWorkerTools({ sessionId: basename(top), workspace, results, outputDirectory: join(top, "out") });
   executor = createExecutor({ tools, workspace, results, home: top });
 });
 afterEach(async () => {

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
 import { createWorkerTools } from "../tools/index.ts";
 import { createMemoryTranscript } from "../transcript/index.ts";
@@ -36,7 +36,13 @@ export function createRealProject(): RealProject {
       const { results } = createMemoryTranscript();
       const environment = { PATH: process.env["PATH"], HOME: home };
       const workspace = createLocalWorkspace({ root, environment, home });
-      const tools = createWorkerTools({ sessionId: "real", workspace, results, outputDirectory: join(top, "results") });
+      // Processes are recognized by the session, so parallel tests need different ones.
+      const tools = createWorkerTools({
+        sessionId: basename(top),
+        workspace,
+        results,
+        outputDirectory: join(top, "results"),
+      });
       const executor = createExecutor({ tools, workspace, results, home });
       const policy: Policy = {
         mode: "default",

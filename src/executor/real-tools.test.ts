@@ -10,7 +10,7 @@ import {
   writeFileSync,
 } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { afterEach, beforeEach, expect, it } from "vitest";
 import type { ToolExecutor } from "../ports/index.ts";
 import { type Policy, type Rule, textOf } from "../protocol/index.ts";
@@ -35,7 +35,7 @@ beforeEach(() => {
   symlinkSync(join(top, "outside.txt"), join(root, "link"));
   const results = createMemoryTranscript().results;
   const workspace = createLocalWorkspace({ root, environment: process.env, home: top });
-  const tools = createWorkerTools({ sessionId: "real", workspace, results, outputDirectory: join(top, "out") });
+  const tools = createWorkerTools({ sessionId: basename(top), workspace, results, outputDirectory: join(top, "out") });
   worker = createExecutor({ tools, workspace, results, home: top, limits: { maxCharacters: 2_000 } });
   const texts = createExecutor({ tools: createTextTools({ texts: results, workspace }), results });
   const addresses = { executor: texts, addressOf: () => undefined };

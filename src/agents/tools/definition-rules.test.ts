@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { join } from "node:path";
+import { basename, join } from "node:path";
 import { expect, it, onTestFinished } from "vitest";
 import { createExecutor } from "../../executor/index.ts";
 import type { ToolExecutor } from "../../ports/index.ts";
@@ -16,7 +16,12 @@ function place(limits: readonly string[]): { executor: ToolExecutor; policy: Pol
   writeFileSync(join(root, "secret.txt"), "omega\n");
   const workspace = createLocalWorkspace({ root, environment: { PATH: process.env["PATH"] } });
   const results = { save: async (id: string) => resultAddress(id), saveFile: async (id: string) => resultAddress(id) };
-  const tools = createWorkerTools({ sessionId: "limits", workspace, results, outputDirectory: join(root, "out") });
+  const tools = createWorkerTools({
+    sessionId: basename(root),
+    workspace,
+    results,
+    outputDirectory: join(root, "out"),
+  });
   const executor = createExecutor({ tools, workspace, results });
   onTestFinished(async () => {
     await executor.close();

@@ -1,6 +1,6 @@
 import { mkdirSync, mkdtempSync, readFileSync, realpathSync, rmSync, writeFileSync } from "node:fs";
 import { tmpdir } from "node:os";
-import { dirname, join } from "node:path";
+import { basename, dirname, join } from "node:path";
 import { checkSchema, coerceInput } from "../../lib/index.ts";
 import type { ResultStore, Tool, ToolContext, ToolOutput, Workspace } from "../../ports/index.ts";
 import type { JsonObject } from "../../protocol/index.ts";
@@ -26,7 +26,7 @@ export function createToolPlace(): ToolPlace {
     workspace: createLocalWorkspace({ root, environment: process.env }),
     seen: createSeenFiles(),
     results: createMemoryTranscript({
-      sessionId: "tools",
+      sessionId: basename(root),
       clock: { now: Date.now, monotonic: () => performance.now() },
     }).results,
     put(name, content) {
