@@ -1,5 +1,14 @@
 import { execFileSync } from "node:child_process";
-import { mkdirSync, mkdtempSync, realpathSync, rmSync, symlinkSync, truncateSync, writeFileSync } from "node:fs";
+import {
+  chmodSync,
+  mkdirSync,
+  mkdtempSync,
+  realpathSync,
+  rmSync,
+  symlinkSync,
+  truncateSync,
+  writeFileSync,
+} from "node:fs";
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
@@ -18,12 +27,6 @@ function createRepository(files: Readonly<Record<string, string>>): string {
 function createHuge(path: string): void {
   writeFileSync(path, "");
   truncateSync(path, 2 ** 33);
-}
-
-/** Returns whether all git commands need approval. */
-function stopsReading(directory: string): boolean {
-  const found = findGitPrograms(directory);
-  return found !== undefined && !found.onlyChanges;
 }
 
 const evil = '[filter "x"]\n\tclean = ./evil\n';
@@ -56,29 +59,96 @@ describe("git in an untrusted directory", () => {
       '[filter "lfs"]\n\tsmudge = git-lfs smudge -- %f\n\tprocess = git-lfs filter-process\n\trequired = true\n\tclean = git-lfs clean -- %f\n',
     ],
     [""],
-  ])("needs approval only to change something if the configuration names none: %j", (config) => {
+  ])("runs as usual if the repository's configuration names none: %j", (config) => {
+    expect(findGitPrograms(createRepository({ ".git/config": config }))).toBeUndefined();
+  });
+
+  it.each([
+    "[core]\n\thooksPath = .husky/_\n",
+    "[core] HooksPath=x\n",
+    "[core]\n\tsshCommand = ./x\n",
+    "[core]\n\teditor = ./x\n",
+    "[alias]\n\tx = !./x\n",
+    '[alias]\n\tx = "!./x"\n',
+    "[gpg]\n\tprogram = ./x\n",
+    "[credential]\n\thelper = ./x\n",
+    '[merge "x"]\n\tdriver = ./x\n',
+    '[remote "origin"]\n\tuploadpack = ./x\n',
+    '[hook "x"]\n\tcommand = ./x\n',
+    '[trailer "x"]\n\tcmd = ./x\n',
+    "[init]\n\ttemplateDir = x\n",
+    "[core]\n\tworktree = ../..\n",
+    "[core]\n\talternateRefsCommand = ./x\n",
+    '[gpg "ssh"]\n\tdefaultKeyCommand = ./x\n',
+    '[remote "origin"]\n\turl = ext::./x\n',
+    '[remote "origin"]\n\turl = "ext::./x"\n',
+    '[remote "origin"]\n\turl = ./sub\n',
+    '[remote "origin"]\n\turl = ../sub:x\n',
+    '[protocol "ext"]\n\tallow = always\n',
+    '[url "ext::./x"]\n\tinsteadOf = https://\n',
+    "[extensions]\n\tpartialClone = origin\n",
+    '[user "]"] program = x\n',
+    "# \\\n[commit]\n\ttemplate = ../x\n",
+    "[core]\n\twhitespace = foo \\\n[color]\n\thooksPath = h\n",
+    "[core]\r\n\twhitespace = foo \\\r\n[color]\r\n\thooksPath = h\r\n",
+    '[user]\n\tname = "x\\\n[color]\n"\n',
+    '[remote "o"]\n\turl = https://example.com/y \\\n[color]\n\turl = ./sub\n',
+    '[color]\n[credential\r"https://x"]\n\thelper = !./x\n',
+    '[color]\n[remote\r"origin"]\n\turl = ./sub\n\tuploadpack = ./x\n',
+    '[color]\n[alias\v"x"]\n\tx = !./x\n',
+    "[color]\n[core\n\thooksPath = h\n",
+    "[color]\n\u00a0[core]\n\thooksPath = h\n",
+  ])("needs approval only to change something if git runs the programs only then: %j", (config) => {
     const cwd = createRepository({ ".git/config": config });
     expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, ".git/config"), checked: true, onlyChanges: true });
+    expect(findGitPrograms(createRepository({ ".git/config": `${config}${evil}` }))?.onlyChanges).toBeUndefined();
+  });
+
+  it("needs approval to change something if there are hooks, except samples and files that can't be run", () => {
+    for (const name of [".git", "store"]) {
+      const files = { [`${name}/config`]: "", [`${name}/hooks/x.sample`]: "", [`${name}/hooks/README`]: "" };
+      const cwd = createRepository(name === ".git" ? files : { ".git": "gitdir: store\n", ...files });
+      chmodSync(join(cwd, name, "hooks/x.sample"), 0o755);
+      expect(findGitPrograms(cwd)).toBeUndefined();
+      const file = join(cwd, name, "hooks/pre-commit");
+      writeFileSync(file, "#!/bin/sh\n", { mode: 0o755 });
+      expect(findGitPrograms(cwd)).toEqual({ file, checked: true, onlyChanges: true });
+    }
+  });
+
+  it.each([
+    ["remotes/origin", "URL: ./sub.git\n"],
+    ["branches/origin", "./sub.git#main\n"],
+    ["rebase-merge/git-rebase-todo", "pick 1\nexec ./x\n"],
+    ["rebase-merge/git-rebase-todo", "\tx\t./x\n"],
+  ])("needs approval to change something if %s can start programs", (name, text) => {
+    const cwd = createRepository({ ".git/config": "", [`.git/${name}`]: text });
+    expect(findGitPrograms(cwd)).toEqual({ file: join(cwd, ".git", name), checked: true, onlyChanges: true });
+  });
+
+  it("runs as usual during a rebase without commands", () => {
+    const todo = "pick 1 exec y\n# exec x\nlabel x\nreset y\n";
+    const cwd = createRepository({ ".git/config": "", ".git/rebase-merge/git-rebase-todo": todo });
+    expect(findGitPrograms(cwd)).toBeUndefined();
   });
 
   it("needs approval wherever git would find a configuration that names programs", () => {
     const passed = createRepository({ ".git/config": evil, "sub/.git/description": "not a repository" });
-    expect(stopsReading(join(passed, "sub"))).toBe(true);
+    expect(findGitPrograms(join(passed, "sub"))).toBeDefined();
     for (const name of ["g\ny", "g ", " g"]) {
       const odd = createRepository({ ".git": `gitdir: ${name}\r\n`, [`${name}/config`]: evil });
-      expect(stopsReading(odd)).toBe(true);
+      expect(findGitPrograms(odd)).toBeDefined();
     }
     const above = createRepository({ ".git/config": evil, "src/a/b.ts": "" });
-    expect(stopsReading(join(above, "src/a"))).toBe(true);
+    expect(findGitPrograms(join(above, "src/a"))).toBeDefined();
     const linked = createRepository({ ".git": "gitdir: store/worktrees/w\n", "store/config": evil });
     mkdirSync(join(linked, "store/worktrees/w"), { recursive: true });
     writeFileSync(join(linked, "store/worktrees/w/commondir"), "../..\n");
-    expect(stopsReading(linked)).toBe(true);
+    expect(findGitPrograms(linked)).toBeDefined();
     expect(
-      findGitPrograms(createRepository({ HEAD: "ref: refs/heads/main", config: evil, "objects/info/packs": "" }))
-        ?.onlyChanges,
-    ).toBeUndefined();
-    expect(stopsReading(createRepository({ ".git/config": "", ".git/config.worktree": evil }))).toBe(true);
+      findGitPrograms(createRepository({ HEAD: "ref: refs/heads/main", config: evil, "objects/info/packs": "" })),
+    ).toBeDefined();
+    expect(findGitPrograms(createRepository({ ".git/config": "", ".git/config.worktree": evil }))).toBeDefined();
   });
 
   it.each([

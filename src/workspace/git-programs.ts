@@ -1,18 +1,19 @@
 import { existsSync, readdirSync, readFileSync, type Stats, statSync } from "node:fs";
 import { dirname, join, resolve } from "node:path";
+import { isNetworkRepository } from "../lib/index.ts";
 import type { GitPrograms } from "../protocol/index.ts";
 
 /**
- * Finds a configuration file in a directory's repository that names programs which git runs even in read-only commands.
- * In commands that change something, git can run programs for many other reasons, such as hooks, so that any repository
- * counts then. Does not run git.
+ * Finds a configuration file in a directory's repository that names programs: those that git runs even in read-only
+ * commands, or else those that it runs only in commands that change something, or that start programs in
+ * another way. Does not run git.
  */
 export function findGitPrograms(directory: string): GitPrograms | undefined {
   const files = gitConfigurations(directory);
   const file = files.find(namesPrograms);
   if (file !== undefined) return { file, checked: !isBlocking(file) };
-  const [first] = files;
-  return first === undefined ? undefined : { file: first, checked: true, onlyChanges: true };
+  const other = files.find((each) => !isHarmless(readText(each) ?? "")) ?? otherPrograms(directory)[0];
+  return other === undefined ? undefined : { file: other, checked: true, onlyChanges: true };
 }
 
 /** Returns the repository's own configuration files that git may read in this directory. */
@@ -23,6 +24,22 @@ function gitConfigurations(cwd: string): readonly string[] {
     const shared = common ? resolve(found, common) : found;
     return [join(shared, "config"), join(shared, "config.worktree"), join(found, "config.worktree"), commonLink];
   });
+}
+
+/** Returns hooks, and files that name remotes or the commands of an unfinished rebase. */
+function otherPrograms(cwd: string): readonly string[] {
+  const repositories = [...new Set(gitConfigurations(cwd).map((path) => dirname(path)))];
+  return repositories.flatMap((each) => [
+    ...hooksIn(each),
+    ...remoteFiles(each),
+    ...[runningTodo(each)].filter((todo) => todo !== undefined),
+  ]);
+}
+
+function hooksIn(repository: string): readonly string[] {
+  return pathsIn(join(repository, "hooks")).filter(
+    (path) => !path.endsWith(".sample") && ((statAt(path)?.mode ?? 0) & 0o111) !== 0,
+  );
 }
 
 /** Returns files in which git looks for remotes that the configuration does not name. */
@@ -76,6 +93,74 @@ const dangerousKeywords: readonly (readonly RegExp[])[] = [
   [/\[\s*filter/i, /\b(?:clean|smudge|process|customtransfer)\b/i],
   [/\[\s*diff/i, /\b(?:textconv|command|external)\b/i],
 ];
+
+/**
+ * Returns true if all settings in a configuration file are listed here. Other settings may name programs that git runs
+ * in commands that change something, or files outside the working tree.
+ */
+function isHarmless(text: string): boolean {
+  // A backslash continues a line, and git treats a carriage return as a space.
+  if (/\\\r?$|\r(?!\n)/m.test(text)) return false;
+  let section = "";
+  for (const line of text.replace(lfsFilter, "").split(/\r?\n/)) {
+    let rest = line.replace(/^\ufeff/, "").trimStart();
+    for (let header = sectionHeader.exec(rest); header !== null; header = sectionHeader.exec(rest)) {
+      [section = ""] = header[1]!.toLowerCase().split(".");
+      rest = rest.slice(header[0].length).trimStart();
+    }
+    if (rest === "" || /^[#;]/.test(rest)) continue;
+    const [, key = "", value = ""] = /^([A-Za-z][\w-]*)[ \t]*(?:=(.*))?$/.exec(rest) ?? [];
+    const setting = `${section}.${key.toLowerCase()}`;
+    if (addresses.has(setting) && !isNetworkRepository(value.trim().replace(/^"|"$/g, ""))) return false;
+    if (key === "" || !(harmlessSettings.has(setting) || harmlessSections.has(section))) return false;
+  }
+  return true;
+}
+
+const sectionHeader = /^\[[ \t]*([A-Za-z0-9.-]+)(?:[ \t]+"(?:[^"\\]|\\.)*")?[ \t]*\]/;
+
+const addresses: ReadonlySet<string> = new Set(["remote.url", "remote.pushurl", "submodule.url"]);
+
+const harmlessSections: ReadonlySet<string> = new Set(["advice", "color", "column", "author", "committer"]);
+
+const harmlessSettings: ReadonlySet<string> = new Set(
+  Object.entries({
+    apply: "whitespace",
+    branch:
+      "remote merge rebase description pushremote autosetuprebase autosetupmerge sort vscode-merge-base gh-merge-base github-pr-owner-number",
+    checkout: "defaultremote guess workers",
+    commit: "gpgsign verbose status cleanup",
+    core: "repositoryformatversion filemode bare logallrefupdates ignorecase precomposeunicode symlinks autocrlf eol safecrlf abbrev compression loosecompression untrackedcache preloadindex sharedrepository quotepath trustctime longpaths protecthfs protectntfs splitindex sparsecheckout sparsecheckoutcone commentchar whitespace bigfilethreshold checkstat multipackindex commitgraph fscache fsync fsyncmethod warnambiguousrefs deltabasecachelimit packedgitlimit packedgitwindowsize",
+    diff: "algorithm renames renamelimit colormoved colormovedws mnemonicprefix noprefix context interhunkcontext wserrorhighlight indentheuristic",
+    extensions: "worktreeconfig objectformat refstorage preciousobjects relativeworktrees",
+    feature: "manyfiles experimental",
+    fetch: "prune prunetags parallel writecommitgraph output all",
+    // The programs of filters are looked for elsewhere.
+    filter: "required",
+    gc: "auto autopacklimit reflogexpire reflogexpireunreachable pruneexpire worktreepruneexpire autodetach bigpackthreshold",
+    grep: "linenumber column patterntype extendedregexp threads",
+    http: "extraheader version postbuffer",
+    i18n: "commitencoding logoutputencoding",
+    index: "version threads sparse",
+    init: "defaultbranch",
+    lfs: "repositoryformatversion access locksverify",
+    log: "date decorate follow abbrevcommit",
+    maintenance: "auto strategy",
+    merge: "ff conflictstyle log renames renamelimit directoryrenames stat autostash",
+    pack: "threads windowmemory window depth compression usebitmaps usesparse",
+    pull: "rebase ff",
+    push: "default autosetupremote followtags useforceifincludes",
+    rebase: "autostash autosquash updaterefs stat abbreviatecommands missingcommitscheck",
+    remote: "url pushurl fetch push tagopt prune prunetags mirror skipdefaultupdate skipfetchall gh-resolved",
+    rerere: "enabled autoupdate",
+    stash: "showpatch showstat showincludeuntracked",
+    status: "showuntrackedfiles branch short relativepaths showstash aheadbehind renames",
+    submodule: "active url branch ignore shallow fetchrecursesubmodules",
+    tag: "sort gpgsign",
+    user: "name email signingkey useconfigonly",
+    worktree: "guessremote",
+  }).flatMap(([section, keys]) => keys.split(" ").map((key) => `${section}.${key}`)),
+);
 
 /** Returns true if `.gitmodules` overrides the setting with which Retinue keeps git from fetching in submodules. */
 export function mayFetchSubmodules(top: string): boolean {

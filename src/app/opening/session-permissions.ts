@@ -177,18 +177,17 @@ export interface CautiousPolicy {
 }
 
 /**
- * Requires approval for git commands in a repository that is not trusted, whatever rules allow: for those that change
- * something, or for all if the repository's configuration names programs that git runs even in read-only commands.
+ * Requires approval for git in an untrusted directory whose git configuration names programs, or that has git hooks,
+ * whatever rules allow.
  */
 export function askAboutGit(policy: Policy, found: GitPrograms | undefined): CautiousPolicy {
   if (found === undefined || policy.mode === "bypassPermissions") return { policy, notices: [] };
   const { file, checked, onlyChanges } = found;
   const layer: PolicyLayer = { rules: [{ text: "Bash(git:*)", effect: "ask", scope: "builtin", file }], onlyChanges };
-  const cautious = { ...policy, layers: [...(policy.layers ?? []), layer] };
-  if (onlyChanges) return { policy: cautious, notices: [] };
+  const isHook = /\/hooks\/[^/]+$/.test(file);
   const why = checked
-    ? "may name programs that git would run"
+    ? `${isHook ? "is a program" : "may name programs"} that git would run`
     : "can't be checked, because it is not an ordinary file or is too large";
-  const notice = `${file} ${why}, and this directory is not trusted, so git commands need approval. Review the file, then trust the directory with "retinue trust add", or for one run with the \`trusted\` option.`;
-  return { policy: cautious, notices: [notice] };
+  const notice = `${file} ${why}, and this directory is not trusted, so git commands${onlyChanges ? " that change something" : ""} need approval. Review the file, then trust the directory with "retinue trust add", or for one run with the \`trusted\` option.`;
+  return { policy: { ...policy, layers: [...(policy.layers ?? []), layer] }, notices: [notice] };
 }

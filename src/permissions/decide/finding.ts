@@ -74,10 +74,6 @@ export function byRule({ rule, broken }: CompiledRule, what: string): Finding {
 }
 
 export function byVerdict({ rule, layer }: Verdict, what: string): Finding {
-  if (layer?.layer.onlyChanges) {
-    const reason = `This directory is not trusted, and its repository can make git run programs. Rules for git commands that change something apply once the directory is trusted.`;
-    return { ...originOf(rule.rule), reason };
-  }
   const left = layer === undefined ? [] : leftOf(rule, layer.rules);
   if (left.length === 0) return byRule(rule, what);
   const texts = left.join(", ");

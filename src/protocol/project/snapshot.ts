@@ -58,6 +58,6 @@ export interface GitPrograms {
   readonly file: string;
   /** False if the file could not be checked, because it is not an ordinary file or is too large. */
   readonly checked: boolean;
-  /** Set if git can run programs only in commands that change something. */
+  /** Set if git runs the programs only in commands that change something: hooks, editors, aliases. */
   readonly onlyChanges?: true | undefined;
 }
