@@ -108,6 +108,17 @@ describe("a new worktree", () => {
     expect(place.git("branch", "--list", "retinue/*")).toBe("");
   });
 
+  it("is removed even if git fails at first, as it does while another worktree is being removed", async () => {
+    const place = createTestPlace();
+    const worktree = await place.create("a1");
+    const failed = join(place.root, "failed");
+    const script = `case "$*" in *remove*) [ -e ${failed} ] || { : > ${failed}; exit 128; };; esac; "$real" "$@"`;
+    const environment = gitThat(place, script, "worktree");
+    expect(await settleWorktree(worktree, { environment })).toEqual({ state: "removed" });
+    expect(existsSync(failed)).toBe(true);
+    expect(place.git("worktree", "list").split("\n")).toHaveLength(1);
+  });
+
   it("waits while another git process holds a lock", async () => {
     const place = createTestPlace();
     const lock = join(place.repository, ".git/refs/heads/retinue/a1.lock");

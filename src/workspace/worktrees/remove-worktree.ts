@@ -1,5 +1,6 @@
 import { existsSync } from "node:fs";
 import { rename, rm } from "node:fs/promises";
+import { setTimeout as wait } from "node:timers/promises";
 import { deleteTree, describeError, errorCode } from "../../lib/index.ts";
 import { describeState, examineWorktree } from "./examine-worktree.ts";
 import { askGit, type Environment } from "./git.ts";
@@ -29,13 +30,20 @@ export async function removeWorktree(record: WorktreeRecord, { environment, tip 
     const place = { environment, cwd: commonDirectory, gitDirectory: commonDirectory };
     // Git locks a worktree whose creation was interrupted; only a second --force overrides that.
     const force = state === "creating" ? ["--force", "--force"] : ["--force"];
-    await askGit(["worktree", "remove", ...force, "--", path], place);
+    for (let attempt = 1; attempt <= ATTEMPTS; attempt += 1) {
+      const { code, told } = await askGit(["worktree", "remove", ...force, "--", path], place);
+      // Git can't list the worktrees while another one is being removed.
+      if (code === 0 || told.includes("is not a working tree")) break;
+      await wait(attempt * 5);
+    }
     await askGit(["update-ref", "-d", `refs/heads/${branch}`, tip ?? base], place);
   }
   await deleteTree(trashPath(path));
   await rm(baselinePath(path), { force: true });
   await rm(recordPath(path), { force: true });
 }
+
+const ATTEMPTS = 10;
 
 export type SettledWorktree =
   | { readonly state: "removed" }
