@@ -12,7 +12,7 @@ import {
 import { tmpdir } from "node:os";
 import { dirname, join } from "node:path";
 import { describe, expect, it, onTestFinished } from "vitest";
-import { findGitPrograms } from "./git-programs.ts";
+import { findGitPrograms, programsWhenReading } from "./git-programs.ts";
 
 function createRepository(files: Readonly<Record<string, string>>): string {
   const root = realpathSync(mkdtempSync(join(tmpdir(), "retinue-git-")));
@@ -30,6 +30,30 @@ function createHuge(path: string): void {
 }
 
 const evil = '[filter "x"]\n\tclean = ./evil\n';
+
+describe("reading with the system's git", () => {
+  const clone =
+    '[core]\n\trepositoryformatversion = 1\n[remote "origin"]\n\turl = https://example.com/a\n\tpromisor = true\n\tpartialclonefilter = blob:none\n[extensions]\n\tpartialclone = origin\n';
+
+  it.each([
+    `${clone}[core]\n\tsshCommand = ./x\n`,
+    `${clone.replace("https://example.com/a", "ext::./x")}[protocol "ext"]\n\tallow = always\n`,
+    `${clone}\tuploadpack = ./x\n`,
+    "[gpg]\n\tprogram = ./x\n",
+    '[gpg "ssh"]\n\tprogram = ./x\n',
+    evil,
+  ])("can start a program: %j", (config) => {
+    const cwd = createRepository({ ".git/config": config });
+    expect(programsWhenReading(cwd)).toBe(join(cwd, ".git/config"));
+  });
+
+  it.each([clone, "", "[core]\n\thooksPath = .husky/_\n", "[commit]\n\tgpgsign = true\n"])(
+    "starts none: %j",
+    (config) => {
+      expect(programsWhenReading(createRepository({ ".git/config": config }))).toBeUndefined();
+    },
+  );
+});
 
 describe("git in an untrusted directory", () => {
   it.each([

@@ -16,6 +16,23 @@ export function findGitPrograms(directory: string): GitPrograms | undefined {
   return other === undefined ? undefined : { file: other, checked: true, onlyChanges: true };
 }
 
+/**
+ * Returns a configuration file that names programs which commands that read can run, unless Retinue's own `git` prevents
+ * it. Besides those of `findGitPrograms`, these are the programs with which git fetches missing objects and verifies
+ * signatures.
+ */
+export function programsWhenReading(directory: string): string | undefined {
+  return gitConfigurations(directory).find((file) => {
+    if (namesPrograms(file)) return true;
+    const text = readText(file) ?? "";
+    const fetches = /partialclone|promisor/i.test(text) && !isHarmless(text.replace(partialClone, ""));
+    return fetches || (/\[\s*gpg\b/i.test(text) && /\b(?:program|defaultkeycommand)\b/i.test(text));
+  });
+}
+
+/** Matches the settings that `git clone --filter` writes. */
+const partialClone = /^[ \t]*(?:partialclone|promisor|partialclonefilter)[ \t]*=.*$/gim;
+
 /** Returns the repository's own configuration files that git may read in this directory. */
 function gitConfigurations(cwd: string): readonly string[] {
   return gitDirectories(cwd).flatMap((found) => {

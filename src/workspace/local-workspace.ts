@@ -78,10 +78,7 @@ export function createLocalWorkspace(options: LocalWorkspaceOptions): Workspace 
     },
     list: listDirectory,
     changedHooks: async () => (await import("./sandbox/git-directories.ts")).changedHooks(root, since),
-    gitPrograms: async () => {
-      const found = (await import("./git-programs.ts")).findGitPrograms(root);
-      return found?.onlyChanges ? undefined : found?.file;
-    },
+    gitPrograms: async () => (await import("./git-programs.ts")).programsWhenReading(root),
     gitRepository: async (directory) =>
       (await import("./git-repository.ts")).readGitRepository(resolve(root, directory), { root, environment }),
     tracks: async (matches) => (await import("./git-index.ts")).trackedPaths(root)?.some(matches) ?? true,

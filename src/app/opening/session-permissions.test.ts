@@ -8,7 +8,7 @@ const file = "/work/.git/config";
 it("asks about git if its configuration names programs or can't be checked", () => {
   const { policy: cautious, notices } = askAboutGit(policy, { file, checked: true });
   expect(cautious.layers?.[0]?.rules).toMatchObject([{ text: "Bash(git:*)", effect: "ask", file }]);
-  expect(notices[0]).toContain(`${file} names programs that git would run`);
+  expect(notices[0]).toContain(`${file} may name programs that git would run`);
   expect(askAboutGit(policy, { file, checked: false }).notices[0]).toContain(`${file} can't be checked`);
 });
 
