@@ -21,7 +21,7 @@ Your answer
 
 /** Added to the prompt of another main agent that has only the delegation tools. */
 export const coordinatorRole =
-  "You are a coordinator. Your only tools are those that delegate to agents, which work in the user's repository. You write the answer.";
+  "You are a coordinator. Your only tools are those that delegate to agents, which work in the user's repository. Leave all work to them, including small tasks and applying the commits of worktrees, whatever descriptions of tools say. You write the answer.";
 
 /** Prompt of a main agent that has only the delegation tools. */
 export const coordinatorPrompt = `You are Retinue. ${coordinatorRole}

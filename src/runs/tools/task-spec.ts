@@ -59,7 +59,7 @@ export function taskSpec(offer: DelegationOffer): ToolSpec {
             type: "string",
             enum: ["worktree"],
             description:
-              "Let the agent work in its own worktree of the git repository, so that agents can edit the same files in parallel. The worktree contains the last commit, without your uncommitted changes and without files that git ignores. If the agent needs your changes, do not use isolation; if it needs ignored files such as node_modules, tell it to link yours and not to commit the link. In the prompt, use relative paths, because absolute ones lead to your files, and tell the agent to commit. Its report says how to apply its commits.",
+              "Let the agent work in its own worktree of the git repository, so that agents can edit the same files in parallel. The worktree contains the last commit, without your uncommitted changes and without files that git ignores. If the agent needs your changes, do not use isolation; if it needs ignored files such as node_modules, tell it to link yours and not to commit the link. In the prompt, use relative paths, because absolute ones lead to your files, and tell the agent to commit. The result says how to apply its commits.",
           },
           acceptance: {
             type: "string",
@@ -90,7 +90,7 @@ function describeTask(offer: DelegationOffer): string {
   const forkNote = interactive && background ? `${aboutForks} ${forksInBackground}` : aboutForks;
   const notes = [
     "Use it to keep long searches and outputs out of your context, for independent tasks, and where an agent below fits. Do small tasks yourself, such as a fix in a file that you know or a search that takes a few calls, unless the output is very long.",
-    `An agent${forks ? " with a subagent_type" : ""} sees the project's instruction files (except Explore), but not this conversation, so its prompt must say the rest. Settle open questions first: ${aboutQuestions(offer)} The agent's calls need the same approvals as yours, even in the background.`,
+    `An agent${forks ? " other than a fork" : ""} sees the project's instruction files (except Explore), but not this conversation, so its prompt must say the rest. Settle open questions first: ${aboutQuestions(offer)} The agent's calls need the same approvals as yours, even in the background.`,
     ...timeNotes(offer),
     ...(parallel
       ? [
@@ -99,7 +99,7 @@ function describeTask(offer: DelegationOffer): string {
       : []),
     ...(background
       ? [
-          "With run_in_background, you keep working, and the report arrives in a notice; if you have already given your answer, you get another turn for it. Do not poll; if you need to wait after all, use TaskOutput with `block`. Omit run_in_background if you would only wait for the report.",
+          "With run_in_background, you keep working, and the report arrives in a notice; if you have already given your answer, you get another turn for it. Do not poll; if you need to wait after all, use TaskOutput with `block`. For shorter work, omit run_in_background if you would only wait for the report.",
         ]
       : []),
     ...(forks ? [forkNote] : []),
