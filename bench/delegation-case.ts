@@ -43,7 +43,9 @@ async function allFigures(): Promise<Figure[]> {
   return [
     ...(await manyAgents({ children: 64, limit: 1.2, rounds: 7 }, { alone, bytes })),
     ...(await manyAgents({ children: 256, limit: 1.4, rounds: 3 }, { alone, bytes })),
-    ...(await manyAgents({ children: 1_000, limit: 1.7, rounds: 3 }, { alone, bytes })),
+    // The commit before the worker port (4c69822d) takes 1.65 times as long as the baseline. The limit has the same margin
+    // as the others.
+    ...(await manyAgents({ children: 1_000, limit: 1.87, rounds: 3 }, { alone, bytes })),
     await gapFigure(bytes, 5),
     await startFigure(bytes, 5),
     await firstRequest(bytes),
@@ -185,11 +187,14 @@ function perAgent(what: "cpuMs" | "rssMb", { measured, alone, children }: Compar
   return { retinue: extra("retinue"), baseline: extra("baseline") };
 }
 
-/** The limit is 10 ms on a machine where the baseline takes 4.5 ms. */
+/**
+ * The limit is 10 ms on a machine where the baseline takes 4.5 ms. With 1,000 agents, for which the commit before the
+ * worker port reaches a ratio of 2.27, it has the same margin as that of the time.
+ */
 function cpuPerAgent(comparison: Comparison): Figure {
   const { retinue: ours, baseline } = perAgent("cpuMs", comparison);
   const name = `processor time per extra agent, ${comparison.children} against 1`;
-  return { name, ours, baseline, unit: "ms", limit: 2.2 };
+  return { name, ours, baseline, unit: "ms", limit: comparison.children === 1_000 ? 2.57 : 2.2 };
 }
 
 function memoryPerAgent(comparison: Comparison): Figure {
